@@ -1,0 +1,1 @@
+"""How what is wanted becomes what is: intents, operations, scheduling, dispatch, evidence."""

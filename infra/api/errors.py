@@ -1,0 +1,1 @@
+"""Refusals become RFC 9457 problem documents. Only this module knows status codes."""

@@ -1,0 +1,8 @@
+"""Where everything stands."""
+
+from django.contrib import admin
+from django.urls import path
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+]
