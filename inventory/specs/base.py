@@ -80,7 +80,7 @@ def check_labels(labels: Mapping[str, object], *, pointer: str = "/labels") -> d
     checked: dict[str, str] = {}
     for key, value in labels.items():
         where = f"{pointer}/{_escape(str(key))[:100]}"
-        if not isinstance(key, str) or not _LABEL_KEY.fullmatch(key):
+        if not _LABEL_KEY.fullmatch(key):
             message = "A label key has 1-63 letters, digits and . _ / -, at the ends no sign."
             raise invalid(where, "label_key", message)
         if not isinstance(value, str) or not _LABEL_VALUE.fullmatch(value):

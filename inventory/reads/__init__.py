@@ -1,0 +1,1 @@
+"""What pages and lists read: each function says how many queries it makes."""
