@@ -31,6 +31,7 @@ class StepEvent(StrEnum):
     REFUSE = "refuse"
     LOSE = "lose"
     FIND_UNDONE = "find_undone"
+    SUPERSEDE = "supersede"
     CANCEL = "cancel"
 
 
@@ -76,6 +77,10 @@ STEP_TRANSITIONS: Mapping[tuple[StepState, StepEvent], StepState] = MappingProxy
         (_S.UNKNOWN, _E.CONFIRM): _S.DONE,
         (_S.UNKNOWN, _E.REFUSE): _S.REFUSED,
         (_S.UNKNOWN, _E.FIND_UNDONE): _S.UNSENT,
+        # The agent holds a newer declaration, so it refuses this one for ever.
+        (_S.SENT, _E.SUPERSEDE): _S.CANCELLED,
+        (_S.ACKNOWLEDGED, _E.SUPERSEDE): _S.CANCELLED,
+        (_S.UNKNOWN, _E.SUPERSEDE): _S.CANCELLED,
         # Late repeats of what is already known change nothing; saying so is a decision.
         (_S.DONE, _E.ACKNOWLEDGE): _S.DONE,
         (_S.DONE, _E.CONFIRM): _S.DONE,
@@ -84,6 +89,9 @@ STEP_TRANSITIONS: Mapping[tuple[StepState, StepEvent], StepState] = MappingProxy
         (_S.REFUSED, _E.REFUSE): _S.REFUSED,
         (_S.REFUSED, _E.LOSE): _S.REFUSED,
         (_S.CANCELLED, _E.CANCEL): _S.CANCELLED,
+        (_S.CANCELLED, _E.SUPERSEDE): _S.CANCELLED,
+        (_S.CANCELLED, _E.ACKNOWLEDGE): _S.CANCELLED,
+        (_S.CANCELLED, _E.LOSE): _S.CANCELLED,
     }
 )
 

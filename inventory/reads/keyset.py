@@ -54,7 +54,7 @@ def take_page(rows: QuerySet[Row], *, order: Order, after: str, size: int) -> Pa
     return Page(shown, _write(shown[-1], order) if more else "", is_first=position is None)
 
 
-def _beyond(order: Order, value: str | int | float, pk: str) -> Q:
+def _beyond(order: Order, value: str | float, pk: str) -> Q:
     side = "lt" if order.descending else "gt"
     if order.column == "pk":
         return Q(**{f"pk__{side}": pk})
@@ -73,7 +73,7 @@ def _write(row: Model, order: Order) -> str:
     return base64.urlsafe_b64encode(kept.encode()).decode().rstrip("=")
 
 
-def _read(cursor: str) -> tuple[str | int | float, str] | None:
+def _read(cursor: str) -> tuple[str | float, str] | None:
     if not cursor or len(cursor) > MAX_CURSOR:
         return None
     try:
@@ -81,7 +81,7 @@ def _read(cursor: str) -> tuple[str | int | float, str] | None:
     except (binascii.Error, ValueError):
         return None
     match kept:
-        case [str() | int() | float() as value, str() as pk] if as_uuid(pk) and "\x00" not in str(
+        case [(str() | int() | float()) as value, str() as pk] if as_uuid(pk) and "\x00" not in str(
             value
         ):
             return value, pk

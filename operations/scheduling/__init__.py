@@ -1,0 +1,1 @@
+"""Where work may stand: filters, weights and their reasons. Pure."""
