@@ -2,7 +2,7 @@
 
 from django.db import models
 from tree_queries.fields import TreeNodeForeignKey
-from tree_queries.query import TreeManager
+from tree_queries.query import TreeQuerySet
 
 from inventory.identifiers import uuid7
 
@@ -25,7 +25,7 @@ class Zone(models.Model):  # type: ignore[django-manager-missing]  # tree_querie
     revision = models.PositiveBigIntegerField(default=1, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = TreeManager()  # type: ignore[django-manager-missing]
+    objects = TreeQuerySet.as_manager()  # type: ignore[django-manager-missing]
 
     class Meta:
         ordering = ["name"]
