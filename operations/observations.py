@@ -203,8 +203,6 @@ def _settle_in_flight(node_id: UUID, request: ReportRequest, *, now: datetime) -
         "pk", "operation__resource_id"
     )
     for step_id, resource_id in list(doubtful):
-        if resource_id is None:
-            continue
         with transaction.atomic():
             resource = lock_resource(resource_id)
             step = Step.objects.select_related("operation").get(pk=step_id)

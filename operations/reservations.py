@@ -164,6 +164,12 @@ def _commit(
     return placement
 
 
+def fit(resource: Resource, amount: Amount) -> Reserved | NoRoom | None:
+    """Give a droplet's placement the room of `amount`; None when it stands nowhere."""
+    held = active_placement(resource.pk)
+    return None if held is None else _fit(held, amount)
+
+
 def _fit(placement: Placement, amount: Amount) -> Reserved | NoRoom:
     """Give a placement the room its droplet now declares, on the node where it stands."""
     change = amount - placement.amount

@@ -73,18 +73,17 @@ def sweep_lost(*, now: datetime) -> SweepReport:
             node_id__in=silent, state__in=[StepState.SENT, StepState.ACKNOWLEDGED]
         ).values_list("pk", "operation__resource_id", "node_id")[:BATCH]
     )
-    lost = sum(
-        _lose(step, resource, silent[node], now=now) for step, resource, node in rows if node
-    )
-    asked = {node for _, _, node in rows if node}
+    lost = 0
+    for step_id, resource_id, node_id in rows:
+        lost += _lose(step_id, resource_id, silent[node_id], now=now)
+    asked = {node_id for _, _, node_id in rows}
     NodeLink.objects.filter(node_id__in=asked).update(ledger_wanted=True)
     return SweepReport(len(rows), lost)
 
 
-def _lose(step_id: UUID, resource_id: UUID | None, silent: timedelta, *, now: datetime) -> int:
+def _lose(step_id: UUID, resource_id: UUID, silent: timedelta, *, now: datetime) -> int:
     with transaction.atomic():
-        if resource_id is not None:
-            lock_resource(resource_id)
+        lock_resource(resource_id)
         step = Step.objects.select_related("operation").get(pk=step_id)
         if step.state not in {StepState.SENT, StepState.ACKNOWLEDGED}:
             return 0

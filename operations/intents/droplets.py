@@ -29,7 +29,7 @@ from operations.planning.droplets import STEPS, DropletOperation
 
 
 @dataclass(frozen=True)
-class _References:
+class References:
     """The resources a droplet's spec names, found and checked."""
 
     image: Image
@@ -42,11 +42,11 @@ def create_droplet(
     """Declare a new droplet and open its creation."""
     with door(call):
         resource = insert_resource(call, Kind.DROPLET, metadata, spec)
-        references = _find_references(call, resource.owner_id, spec)
+        references = find_references(call, resource.owner_id, spec)
         droplet = Droplet(resource=resource, hostname=hostname_for(resource.name))
-        _write_typed(droplet, spec, references)
+        write_typed(droplet, spec, references)
         droplet.save(force_insert=True)
-        _write_dependencies(call, droplet, references)
+        write_dependencies(call, droplet, references)
         return _open(call, droplet, DropletOperation.CREATE, parent_id=parent_id)
 
 
@@ -193,7 +193,7 @@ def _change(
         }
         disk_before = droplet.disk_gib
         spec = wish(droplet, DropletSpec.model_validate(resource.spec))
-        references = _find_references(call, resource.owner_id, spec)
+        references = find_references(call, resource.owner_id, spec)
         rebuilt = droplet.rebuilds != before["rebuilds"]
         if spec.disk_gib < disk_before and not rebuilt:
             raise invalid(
@@ -202,9 +202,9 @@ def _change(
                 f"A disk cannot shrink from {disk_before} to {spec.disk_gib} GiB: what is on it "
                 "would be cut off. Nothing changed; rebuild the droplet to make it smaller.",
             )
-        _write_typed(droplet, spec, references)
+        write_typed(droplet, spec, references)
         droplet.save()
-        _write_dependencies(call, droplet, references)
+        write_dependencies(call, droplet, references)
         resource.spec = spec.model_dump(mode="json")
         save_unless_named(resource)
         bump(resource, call)
@@ -240,7 +240,7 @@ def _revalidated(spec: DropletSpec, changes: Mapping[str, object]) -> DropletSpe
     return parse_spec(DropletSpec, spec.model_dump() | dict(changes))
 
 
-def _find_references(call: Call, owner_id: UUID, spec: DropletSpec) -> _References:
+def find_references(call: Call, owner_id: UUID, spec: DropletSpec) -> References:
     """Return the image and keys a spec names. Raises Invalid with the field that names nothing."""
     image = _find(call, owner_id, Kind.IMAGE, spec.image, "/spec/image")
     row = Image.objects.select_related("resource").get(resource=image)
@@ -256,7 +256,7 @@ def _find_references(call: Call, owner_id: UUID, spec: DropletSpec) -> _Referenc
         )
         for index, name in enumerate(spec.ssh_keys)
     )
-    return _References(row, keys)
+    return References(row, keys)
 
 
 def _find(call: Call, owner_id: UUID, kind: Kind, key: str, pointer: str) -> Resource:
@@ -273,7 +273,8 @@ def _find(call: Call, owner_id: UUID, kind: Kind, key: str, pointer: str) -> Res
     return resource
 
 
-def _write_typed(droplet: Droplet, spec: DropletSpec, references: _References) -> None:
+def write_typed(droplet: Droplet, spec: DropletSpec, references: References) -> None:
+    """Bring the typed row in line with the spec; the caller saves it."""
     droplet.image = references.image
     droplet.vcpus = spec.vcpus
     droplet.memory_mib = spec.memory_mib
@@ -284,7 +285,8 @@ def _write_typed(droplet: Droplet, spec: DropletSpec, references: _References) -
     droplet.user_data = spec.user_data
 
 
-def _write_dependencies(call: Call, droplet: Droplet, references: _References) -> None:
+def write_dependencies(call: Call, droplet: Droplet, references: References) -> None:
+    """Write what the droplet depends on. Raises Invalid when that was deleted meanwhile."""
     droplet.ssh_keys.set(references.keys)
     wanted = {(Relation.IMAGE_SOURCE, references.image.pk)}
     wanted |= {(Relation.KEY_SOURCE, key.pk) for key in references.keys}

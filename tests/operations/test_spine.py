@@ -1,0 +1,171 @@
+"""The way of a declaration through the control plane, message by message."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from agent.protocol.observations import GuestPower, Inventory
+from inventory.access import LOOP
+from inventory.models import Installation, Node, Owner, Placement, Resource, Zone
+from inventory.specs import DropletSpec, ImageSpec
+from operations.executor import advance
+from operations.explaining import explain_operation
+from operations.intents.call import Call
+from operations.intents.droplets import create_droplet, delete_droplet, reboot, set_power
+from operations.intents.images import create_image
+from operations.intents.operations import cancel_operation
+from operations.intents.resources import Metadata
+from operations.models import Operation
+from operations.sweeps import sweep_drift
+from tests.operations.fleet import WireNode, see
+
+pytestmark = pytest.mark.django_db
+
+NOW = timezone.now()
+
+
+@pytest.fixture
+def call():
+    Installation.objects.create(token="t" * 20, created_at=NOW)
+    Owner.objects.create(name="default", is_default=True)
+    return Call(actor=LOOP, now=NOW)
+
+
+@pytest.fixture
+def image(call):
+    spec = ImageSpec(sha256="a" * 64, format="qcow2", size_bytes=10, url="https://images/x")
+    operation = create_image(call, Metadata(name="tiny"), spec)
+    advance(operation.pk, now=NOW)
+    return operation.resource
+
+
+@pytest.fixture
+def node(call):
+    zone = Zone.objects.create(name="home")
+    row = Node.objects.create(name="n1", zone=zone, lifecycle="ready")
+    wire = WireNode(row.pk)
+    wire.tell_facts(NOW)
+    return wire
+
+
+def state(operation):
+    return Operation.objects.get(pk=operation.pk).state
+
+
+def create(call, name="hello", **spec):
+    return create_droplet(call, Metadata(name=name), DropletSpec(image="tiny", **spec))
+
+
+def test_a_droplet_is_created_started_again_and_deleted(call, image, node):
+    operation = create(call)
+    assert operation.state == "queued"
+    assert advance(operation.pk, now=NOW) == "running"
+    answer = node.poll(NOW)
+    (order,) = answer.orders
+    assert order.declaration.name == "hello"
+    node.finish(NOW, order)
+    assert state(operation) == "succeeded"
+
+    again = reboot(call, "hello")
+    advance(again.pk, now=NOW)
+    (order,) = node.poll(NOW).orders
+    assert order.declaration.restarts == 1
+    node.finish(NOW, order)
+    assert state(again) == "succeeded"
+
+    deletion = delete_droplet(call, "hello", confirm_name="hello")
+    advance(deletion.pk, now=NOW)
+    (order,) = node.poll(NOW).orders
+    assert order.declaration.kind == "absent"
+    node.finish(NOW, order)
+    advance(deletion.pk, now=NOW)
+    assert state(deletion) == "succeeded"
+    assert Resource.objects.get(pk=deletion.resource_id).deleted_at == NOW
+    row = Node.objects.get(pk=node.node_id)
+    assert (row.used_vcpus, row.used_memory_mib, row.used_disk_gib) == (0, 0, 0)
+    assert not Placement.objects.filter(released_at__isnull=True).exists()
+
+
+def test_a_droplet_that_fits_nowhere_waits_with_counts_and_places_when_room_appears(
+    call, image, node
+):
+    operation = create(call, memory_mib=9000)
+    assert advance(operation.pk, now=NOW) == "queued"
+    waiting = Operation.objects.get(pk=operation.pk)
+    assert waiting.waiting_on["refused"] == {"memory": 1}
+    assert "too little memory left" in explain_operation(waiting).known[-1]
+    node.tell_facts(NOW, memory_mib=16384)
+    assert Operation.objects.get(pk=operation.pk).due_at <= NOW + timedelta(seconds=20)
+    assert advance(operation.pk, now=NOW) == "running"
+
+
+def test_a_lost_answer_shows_reconciling_and_ends_by_the_ledger(call, image, node):
+    operation = create(call)
+    advance(operation.pk, now=NOW)
+    lost = node.poll(NOW, lose_answer=True)
+    first = lost.orders[0]
+    answer = node.poll(NOW)
+    assert state(operation) == "reconciling"
+    assert answer.ledger_wanted
+    assert explain_operation(Operation.objects.get(pk=operation.pk)).unknown
+    node.report(NOW, ledger=node.ledger(), inventory=Inventory(complete=True))
+    advance(operation.pk, now=NOW)
+    (second,) = node.poll(NOW).orders
+    assert second.step_id == first.step_id
+    assert second.declaration.generation > first.declaration.generation
+    node.finish(NOW, first)  # the late duplicate: its generation no longer counts
+    assert state(operation) == "running"
+    node.finish(NOW, second)
+    assert state(operation) == "succeeded"
+
+
+def test_a_newer_wish_supersedes_an_operation_in_flight(call, image, node):
+    creation = create(call)
+    advance(creation.pk, now=NOW)
+    (old,) = node.poll(NOW).orders
+    stop = set_power(call, "hello", "stopped")
+    advance(stop.pk, now=NOW)
+    (new,) = node.poll(NOW).orders
+    assert new.declaration.generation > old.declaration.generation
+    node.finish(NOW, new)
+    assert state(stop) == "succeeded"
+
+
+def test_a_creation_is_cancelled_before_it_is_sent(call, image, node):
+    operation = create(call)
+    advance(operation.pk, now=NOW)
+    cancelled = cancel_operation(call, operation.pk)
+    assert cancelled.state == "cancelled"
+    assert Resource.objects.get(pk=operation.resource_id).deleted_at is not None
+    assert Node.objects.get(pk=node.node_id).used_memory_mib == 0
+    assert node.poll(NOW) is None
+
+
+def test_a_guest_killed_by_hand_is_repaired_with_its_cause(call, image, node):
+    operation = create(call)
+    advance(operation.pk, now=NOW)
+    (order,) = node.poll(NOW).orders
+    node.finish(NOW, order)
+    dead = see(order.declaration, GuestPower.STOPPED)
+    node.report(NOW, inventory=Inventory(complete=True, droplets=(dead,)))
+    assert sweep_drift(now=NOW).acted == 1
+    assert sweep_drift(now=NOW).acted == 0
+    repair = Operation.objects.get(kind="droplet.repair")
+    assert repair.cause == "drift"
+    assert "declared running" in repair.reason
+    advance(repair.pk, now=NOW)
+    (again,) = node.poll(NOW).orders
+    node.finish(NOW, again)
+    assert state(repair) == "succeeded"
+
+
+def test_a_late_inventory_is_dropped(call, image, node):
+    operation = create(call)
+    advance(operation.pk, now=NOW)
+    (order,) = node.poll(NOW).orders
+    node.finish(NOW, order)
+    node.sequence -= 1
+    answer = node.report(NOW, inventory=Inventory(complete=True))
+    assert answer.stale
+    assert sweep_drift(now=NOW).acted == 0
