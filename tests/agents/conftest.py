@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 import threading
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
@@ -31,6 +31,7 @@ from infra.authority import Authority, ensure_authority
 from infra.database_threads import DatabaseThreads
 from infra.relay import Relay
 from inventory.access import Actor
+from inventory.identifiers import uuid7
 from inventory.models import Installation, Node, Zone
 from operations.dispatch import take_poll
 from operations.enrolment import create_enrolment_token
@@ -93,8 +94,6 @@ class running_edge:  # noqa: N801  used like a function
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
 
     async def _serve(self) -> None:
-        from django.conf import settings
-
         self._loop = asyncio.get_running_loop()
         threads, wakes, clock = DatabaseThreads(4), NodeWakes(), Clock()
         self._relay = Relay(settings.ENVIRONMENT.redis())
@@ -140,7 +139,7 @@ class FakeNode:
     )
     certificate_pem: str = ""
     incarnation: Incarnation = field(
-        default_factory=lambda: Incarnation(id=uuid.uuid4(), ordinal=1, boot_id="b", init_started=1)
+        default_factory=lambda: Incarnation(id=uuid7(), ordinal=1, boot_id="b", init_started=1)
     )
 
     def csr(self, key: ec.EllipticCurvePrivateKey | None = None) -> str:
@@ -159,7 +158,7 @@ class FakeNode:
     def context(self, *, certificate: bool = True) -> ssl.SSLContext:
         context = ssl.create_default_context(cadata=self.edge.authority.pem)
         if certificate:
-            path = self.folder / f"{uuid.uuid4()}.pem"
+            path = self.folder / f"{uuid7()}.pem"
             path.write_text(key_pem(self.key) + self.certificate_pem)
             context.load_cert_chain(path)
         return context

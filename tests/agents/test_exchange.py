@@ -14,8 +14,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from agent.protocol.messages import PollResponse, ReportRequest
+from infra.agents.exchange import authenticated
 from infra.authority import ensure_authority
-from inventory.models import Node
+from inventory.models import Node, NodeCertificate
 from operations.enrolment import revoke_node_certificates
 from tests.agents.conftest import FakeNode
 from tests.agents.test_enrolment import code_of
@@ -180,9 +181,6 @@ def test_a_node_that_left_is_refused(enrolled: FakeNode, node: Node) -> None:
 def test_one_look_of_a_poll_is_a_few_queries(
     enrolled: FakeNode, node: Node, django_assert_max_num_queries
 ) -> None:
-    from infra.agents.exchange import authenticated
-    from inventory.models import NodeCertificate
-
     enrolled.settle()
     fingerprint = NodeCertificate.objects.get().fingerprint
     with django_assert_max_num_queries(1):
