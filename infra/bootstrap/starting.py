@@ -1,0 +1,134 @@
+"""The steps from a prepared machine to a running installation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from infra.bootstrap import postgres, redisserver
+from infra.bootstrap.children import ProcessSpec
+from infra.bootstrap.installation import Installation, child_environment
+from infra.bootstrap.places import CHECKOUT
+from infra.bootstrap.processes import agent, control_plane, enrol_command, program
+from infra.bootstrap.progress import Progress
+from infra.bootstrap.record import Choices, write_choices
+from infra.bootstrap.refusals import CannotContinue
+from infra.bootstrap.supervisor import Supervisor, log_tail
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What `./manage.py install --json` told. Secrets are None when there was nothing to make."""
+
+    admin_password: str | None
+    node_token: str | None
+    is_empty: bool
+
+
+def parse_facts(text: str) -> Facts:
+    """Return the facts in the command's answer (pure). Raises CannotContinue."""
+    try:
+        told = json.loads(text)
+        return Facts(
+            admin_password=told.get("admin_password"),
+            node_token=told.get("node_token"),
+            is_empty=bool(told.get("inventory_empty")),
+        )
+    except (json.JSONDecodeError, AttributeError):
+        raise CannotContinue(f"`install --json` gave no JSON object: {text[-500:]!r}") from None
+
+
+class Start:
+    """The start of one installation, step by step."""
+
+    def __init__(
+        self, installation: Installation, supervisor: Supervisor, progress: Progress
+    ) -> None:
+        self._installation = installation
+        self._supervisor = supervisor
+        self._progress = progress
+
+    def servers(self, *, throw_away: bool = False) -> None:
+        """Start the private PostgreSQL and Redis, each unless a URL names another."""
+        places = self._installation.places
+        if self._installation.database_url:
+            self._progress.say("PostgreSQL: the one of INFRA_DATABASE_URL")
+        else:
+            cluster = postgres.Cluster(
+                places, postgres.find_programs(places.cluster), throw_away=throw_away
+            )
+            with self._progress.step("PostgreSQL") as outcome:
+                is_new = postgres.prepare(cluster)
+                self._start([postgres.spec(cluster)])
+                postgres.ensure_database(cluster)
+                outcome.text = "new private cluster is ready" if is_new else "ready"
+        if self._installation.redis_url:
+            self._progress.say("Redis: the one of INFRA_REDIS_URL")
+        else:
+            with self._progress.step("Redis") as outcome:
+                self._start([redisserver.spec(places)])
+                outcome.text = "ready"
+
+    def declare_installation(self, *, bare: bool) -> Facts:
+        """Bring the schema up to date, make what a first run needs, and return what was made."""
+        with self._progress.step("Database schema") as outcome:
+            self._run("migrate", "--noinput")
+            outcome.text = "up to date"
+        with self._progress.step("Installation"):
+            words = ["install", "--json", *(["--bare"] if bare else [])]
+            return parse_facts(self._run(*words))
+
+    def control_plane(self) -> None:
+        """Start web, edge, workers and beat together, and return when all of them answer."""
+        specs = control_plane(self._installation)
+        with self._progress.step(", ".join(spec.title for spec in specs)) as outcome:
+            self._start(specs)
+            outcome.text = "ready"
+
+    def node(self, token: str | None, *, libvirt_uri: str) -> None:
+        """Enrol this machine when it has a token to, and start its agent."""
+        ports = self._installation.ports
+        write_choices(self._installation.places, Choices(ports.web, libvirt_uri))
+        if token:
+            with self._progress.step("This machine") as outcome:
+                command = enrol_command(self._installation, token)
+                self._run_program(command, "enrol")
+                outcome.text = "enrolled as a node"
+        with self._progress.step("Node agent") as outcome:
+            self._start([agent(self._installation, libvirt_uri=libvirt_uri)])
+            outcome.text = "started"
+
+    def _start(self, specs: Sequence[ProcessSpec]) -> None:
+        children = [self._supervisor.start(spec) for spec in specs]
+        for child in children:
+            self._supervisor.wait_ready(child)
+
+    def _run(self, *words: str) -> str:
+        """Run a Django command and return what it wrote."""
+        manage = (program("python"), str(CHECKOUT / "manage.py"))
+        return self._run_program((*manage, *words), words[0])
+
+    def _run_program(self, argv: Sequence[str], name: str) -> str:
+        log = self._installation.places.log
+        said, errors = log / f"{name}.out", log / f"{name}.log"
+        try:
+            code = self._supervisor.run(
+                argv,
+                env=child_environment(self._installation),
+                cwd=CHECKOUT,
+                said=said,
+                errors=errors,
+            )
+            words = said.read_text(errors="replace")
+        finally:
+            # It may hold the password that is shown once.
+            said.unlink(missing_ok=True)
+        if code != 0:
+            raise CannotContinue(f"{name} failed:\n{log_tail(errors)}\n{last_lines(words)}")
+        return words
+
+
+def last_lines(text: str, count: int = 10) -> str:
+    """Return the end of a text (pure)."""
+    return "\n".join(text.strip().splitlines()[-count:])
