@@ -7,7 +7,6 @@ are spelled. The node needs no program for it.
 from __future__ import annotations
 
 import io
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ LABEL = "cidata"
 
 
 def meta_data(*, instance_id: str, hostname: str, ssh_keys: Sequence[str] = ()) -> str:
-    """Return the `meta-data` of a guest: YAML whose strings are quoted as in JSON.
+    """Return the `meta-data` of a guest: YAML with every string quoted.
 
     A new `instance_id` makes cloud-init treat the next start as a first one.
     """
@@ -68,4 +67,6 @@ def write_seed(
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    """Return a YAML string that says exactly this, whatever characters are in it."""
+    plain = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
+    return f'"{"".join(plain)}"'

@@ -23,7 +23,7 @@ LATE_MODULES = ("virtio_net", "virtio_console", "virtio_rng", "virtio_balloon")
 """After HELLO: loading takes time under emulation."""
 
 FOLDERS = (
-    *("bin", "sbin", "dev", "etc", "etc/acpi", "etc/acpi/PWRF", "modules", "proc", "root"),
+    *("bin", "sbin", "dev", "etc", "modules", "proc", "root"),
     *("root/.ssh", "run", "seed", "sys", "tmp", "usr", "usr/bin", "usr/sbin", "var", "var/run"),
 )
 
@@ -31,11 +31,11 @@ PLACES = {
     "init": ("init", 0o755),
     "late": ("etc/late", 0o755),
     "udhcpc": ("etc/udhcpc", 0o755),
-    "powerbutton": ("etc/acpi/PWRF/00000080", 0o755),
+    "power": ("etc/power", 0o755),
     "inittab": ("etc/inittab", 0o644),
     "profile": ("etc/profile", 0o644),
 }
-"""Where each of our own files goes, and its permissions. acpid names its actions like that."""
+"""Where each of our own files goes, and its permissions."""
 
 TEXTS = {
     "etc/passwd": "root:x:0:0:root:/root:/bin/sh\n",
