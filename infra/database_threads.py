@@ -6,6 +6,7 @@ Hundreds of waiting clients then need no more connections than there are threads
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -37,3 +38,9 @@ def _give_back_after(call: Callable[[], T]) -> T:
         return call()
     finally:
         connections.close_all()
+
+
+@functools.cache
+def web_threads() -> DatabaseThreads:
+    """Return the threads of the web process, for what does not go through Django's handler."""
+    return DatabaseThreads(4)
