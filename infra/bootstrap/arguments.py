@@ -37,6 +37,7 @@ def make_parser() -> argparse.ArgumentParser:
         "test", help="set up and run the tests; further words go to pytest", add_help=False
     )
     test.add_argument("--no-install", action="store_true")
+    test.add_argument("--only-set-up", action="store_true")
     return parser
 
 

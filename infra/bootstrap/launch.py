@@ -33,7 +33,7 @@ def launch(
             facts = start.declare_installation(bare=bare)
             start.control_plane()
             start.node(facts.node_token, libvirt_uri=libvirt_uri)
-            if facts.is_empty and not bare:
+            if facts.declare_example:
                 show_example(supervisor, installation, progress)
             say_ready(installation, facts, progress, detached=detached)
             release()
@@ -54,6 +54,7 @@ def say_ready(
     if facts.admin_password:
         progress.plain("  User       admin")
         progress.plain(f"  Password   {facts.admin_password}   (shown this once)")
+        installation.places.unseen_password.unlink(missing_ok=True)
     progress.plain()
     progress.plain("  Try        .venv/bin/infra get droplets")
     progress.plain("             .venv/bin/infra console hello")

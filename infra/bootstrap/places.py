@@ -61,6 +61,11 @@ class Places:
         return self.data / "build"
 
     @property
+    def unseen_password(self) -> Path:
+        """Kept from when it is made until it was shown, which a failed start may put off."""
+        return self.data / "secrets" / "unseen_password"
+
+    @property
     def lock(self) -> Path:
         return self.run / "supervisor.lock"
 

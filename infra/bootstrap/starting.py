@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from infra.bootstrap import postgres, redisserver
 from infra.bootstrap.children import ProcessSpec
@@ -23,7 +23,7 @@ class Facts:
 
     admin_password: str | None
     node_token: str | None
-    is_empty: bool
+    declare_example: bool
 
 
 def parse_facts(text: str) -> Facts:
@@ -33,7 +33,7 @@ def parse_facts(text: str) -> Facts:
         return Facts(
             admin_password=told.get("admin_password"),
             node_token=told.get("node_token"),
-            is_empty=bool(told.get("inventory_empty")),
+            declare_example=bool(told.get("declare_example")),
         )
     except (json.JSONDecodeError, AttributeError):
         raise CannotContinue(f"`install --json` gave no JSON object: {text[-500:]!r}") from None
@@ -77,7 +77,18 @@ class Start:
             outcome.text = "up to date"
         with self._progress.step("Installation"):
             words = ["install", "--json", *(["--bare"] if bare else [])]
-            return parse_facts(self._run(*words))
+            facts = parse_facts(self._run(*words))
+            return replace(facts, admin_password=self._keep_password(facts.admin_password))
+
+    def _keep_password(self, made: str | None) -> str | None:
+        """Return the password that nobody has seen yet: made now, or by a start that failed."""
+        path = self._installation.places.unseen_password
+        if made is None:
+            return path.read_text() if path.exists() else None
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(made)
+        return made
 
     def control_plane(self) -> None:
         """Start web, edge, workers and beat together, and return when all of them answer."""

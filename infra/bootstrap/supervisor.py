@@ -23,7 +23,7 @@ from infra.bootstrap.refusals import CannotContinue, StopRequested
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 WATCHED = (signal.SIGCHLD, *STOP_SIGNALS)
 
-LOOK_AGAIN_SECONDS = 0.05
+LOOK_AGAIN_SECONDS = 0.1
 """How long to wait between two looks at a condition that no signal announces."""
 
 IDLE_SECONDS = 5.0
@@ -110,7 +110,7 @@ class Supervisor:
             )
             try:
                 while popen.poll() is None:
-                    self.turn(LOOK_AGAIN_SECONDS)
+                    self.turn(self._seconds_to_next_start())
             except StopRequested as request:
                 # Ctrl-C reaches a program on the same terminal by itself.
                 if said is not None or str(request) != "SIGINT":

@@ -1,4 +1,7 @@
-"""`./manage.py test`: the same set-up, with servers that are thrown away afterwards."""
+"""`./manage.py test [WORDS]`: the same set-up, with servers that are thrown away afterwards.
+
+All words but `--no-install` and `--only-set-up` (install, run nothing) go to pytest.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,8 @@ def test(options: argparse.Namespace, words: Sequence[str]) -> int:
     ensure_packages((*PRODUCT, *TESTS), may_install=may_install, progress=progress)
     python = ensure_virtualenv(tests=True, progress=progress)
     ensure_hypervisor(progress)
+    if options.only_set_up:
+        return 0
     # Short, as Unix sockets lie below it; open, as PostgreSQL's own user passes through.
     with tempfile.TemporaryDirectory(prefix="infra-test-") as folder:
         found = find_installation(Path(folder))

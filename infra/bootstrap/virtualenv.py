@@ -43,8 +43,11 @@ def venv_python(venv: Path = VENV) -> Path:
 
 
 def wanted_stamp(checkout: Path, venv: Path, *, parts: Sequence[str]) -> dict[str, str]:
-    """Return, per part, a digest of all that would make its installation a different one."""
-    base = "\0".join((LAYOUT, sys.version, str(checkout), str(venv)))
+    """Return, per part, a digest of all that would make its installation a different one.
+
+    The Python that counts is the one the environment was made with, whichever runs this.
+    """
+    base = "\0".join((LAYOUT, str(checkout), str(venv), str(venv_python(venv).resolve())))
     return {
         part: hashlib.sha256(base.encode() + (checkout / LOCKS[part]).read_bytes()).hexdigest()
         for part in parts
@@ -55,9 +58,9 @@ def read_stamp(venv: Path) -> dict[str, str]:
     """Return what was installed completely; empty when nothing is known to be."""
     try:
         stamp = json.loads((venv / STAMP).read_text())
-    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
+        return {str(key): str(value) for key, value in stamp.items()}
+    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError, AttributeError):
         return {}
-    return {str(key): str(value) for key, value in stamp.items()}
 
 
 def is_current() -> bool:
@@ -72,8 +75,8 @@ def ensure_virtualenv(*, tests: bool, progress: Progress) -> Path:
     Raises CannotContinue with the end of the installer's output.
     """
     parts = ("product", "tests") if tests else ("product",)
-    wanted = wanted_stamp(CHECKOUT, VENV, parts=parts)
     with _one_at_a_time():
+        wanted = wanted_stamp(CHECKOUT, VENV, parts=parts)
         have = read_stamp(VENV)
         todo = [part for part in parts if have.get(part) != wanted[part]]
         if not todo:
@@ -84,7 +87,7 @@ def ensure_virtualenv(*, tests: bool, progress: Progress) -> Path:
             outcome.text = _install(todo, fresh=fresh)
             write_programs(VENV, CHECKOUT)
         kept = {} if fresh else have
-        (VENV / STAMP).write_text(json.dumps({**kept, **{p: wanted[p] for p in todo}}))
+        (VENV / STAMP).write_text(json.dumps({**kept, **wanted_stamp(CHECKOUT, VENV, parts=todo)}))
     return venv_python()
 
 
