@@ -42,6 +42,14 @@ def test_a_second_build_has_the_same_digest(hello: BuiltImage, work_dir: Path) -
     assert list(work_dir.glob(".*")) == []
 
 
+def test_a_spoilt_package_is_fetched_again(hello: BuiltImage, work_dir: Path) -> None:
+    package = next((work_dir / "archives").glob("busybox-static_*"))
+    data = bytearray(package.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    package.write_bytes(data)
+    assert build_hello(work_dir / "mended.qcow2", work_dir=work_dir).sha256 == hello.sha256
+
+
 def test_the_description_is_what_qemu_sees(hello: BuiltImage) -> None:
     answer = subprocess.check_output(["qemu-img", "info", "--output=json", hello.path])
     seen = json.loads(answer)

@@ -19,7 +19,7 @@ from infra.bootstrap.guestimage.bootdisk import (
     loader_config,
     partition_table,
 )
-from infra.bootstrap.guestimage.debian import PACKAGES, mmdebstrap_command
+from infra.bootstrap.guestimage.debian import PACKAGES, check_tools, mmdebstrap_command
 from infra.bootstrap.guestimage.kernelmodules import dependencies, in_loading_order, unpacked
 from infra.bootstrap.guestimage.packages import Archive, only, parse_dependency, parse_uris
 
@@ -105,9 +105,13 @@ def test_the_loader_boots_one_kernel_at_once() -> None:
 def test_what_apt_offers_is_read_with_its_size() -> None:
     answer = (
         "'http://deb.debian.org/p/b_1%3a2_amd64.deb' b_1%3a2_amd64.deb 928188 SHA256:ab\n"
+        "'http://deb.debian.org/p/c.deb' c.deb 7 MD5Sum:cd\n"
         "W: something\n"
     )
-    assert parse_uris(answer) == [Archive("b_1%3a2_amd64.deb", 928188)]
+    assert parse_uris(answer) == [
+        Archive("b_1%3a2_amd64.deb", 928188, "ab"),
+        Archive("c.deb", 7, None),
+    ]
 
 
 def test_the_kernel_behind_a_metapackage_is_found() -> None:
@@ -135,3 +139,10 @@ def test_a_mirror_is_named_last_and_only_when_given(tmp_path: Path) -> None:
     assert words(None)[-2:] == ["bookworm", str(tmp_path / "root.tar")]
     assert words("http://mirror.example/debian")[-1] == "http://mirror.example/debian"
     assert f"--include={','.join(PACKAGES)}" in words(None)
+
+
+def test_missing_programs_are_named_by_their_packages(tmp_path: Path) -> None:
+    with pytest.raises(BuildFailed, match=r"apt-get install e2fsprogs mmdebstrap qemu-utils$"):
+        check_tools(as_root=True, search=str(tmp_path))
+    with pytest.raises(BuildFailed, match=r"e2fsprogs fakeroot mmdebstrap qemu-utils uidmap$"):
+        check_tools(as_root=False, search=str(tmp_path))

@@ -1,8 +1,7 @@
 """The Debian image: a full system with cloud-init, made by mmdebstrap.
 
-Needs mmdebstrap, e2fsprogs and, for builders who are not root, fakeroot. Not for the first
-minute of a new installation: it takes a minute or two to build and as long to boot under
-emulation.
+Not for the first minute of a new installation: it takes a minute to build and as long to boot
+under emulation.
 """
 
 from __future__ import annotations
@@ -43,6 +42,10 @@ PACKAGES = (
 
 BOOT_PACKAGES = ("syslinux", "syslinux-common", "mtools")
 
+TOOLS = {"mmdebstrap": "mmdebstrap", "mke2fs": "e2fsprogs", "qemu-img": "qemu-utils"}
+USER_TOOLS = {"newuidmap": "uidmap", "fakeroot": "fakeroot"}
+"""Programs and the packages they come from; the second only for a builder who is not root."""
+
 APPEND = "root=LABEL=root ro console=tty0 console=ttyS0 quiet"
 
 ROOT_UUID = "49465241-0000-4000-8000-000000000001"
@@ -78,6 +81,7 @@ def build_debian(
     if work_dir is None:
         with tempfile.TemporaryDirectory(prefix="infra-debian-") as folder:
             return build_debian(out, work_dir=Path(folder), suite=suite, mirror=mirror, say=say)
+    check_tools(as_root=os.geteuid() == 0)
     work_dir.mkdir(parents=True, exist_ok=True)
     # A folder of its own: the tree in it has owners and modes that must not be built upon.
     with tempfile.TemporaryDirectory(prefix="debian-", dir=work_dir) as folder:
@@ -89,6 +93,24 @@ def build_debian(
         disk = _make_disk(parts, archive, BootTools(packages, BUILD_TIME))
         say("Compressing the image")
         return finish(disk, out, options=("-c", "-o", "compression_type=zstd"))
+
+
+def check_tools(*, as_root: bool, search: str | None = None) -> None:
+    """Raise BuildFailed that names the packages to install, if a program is missing.
+
+    `search` is the path to look along; None means this process's own, and the folders of root.
+    """
+    path = search if search is not None else _search_path()
+    needed = {**TOOLS, **({} if as_root else USER_TOOLS)}
+    missing = sorted(
+        package for tool, package in needed.items() if not shutil.which(tool, path=path)
+    )
+    if missing:
+        raise BuildFailed(f"Missing: apt-get install {' '.join(missing)}")
+
+
+def _search_path() -> str:
+    return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
 def mmdebstrap_command(
@@ -161,5 +183,5 @@ def _write_root(parts: Path, archive: Path, disk: Path, root: Partition) -> None
     run(
         *(*then, "mke2fs", "-q", "-F", "-t", "ext4", "-L", "root", "-U", ROOT_UUID),
         *("-E", place, "-d", tree, disk, f"{ROOT_MIB}M"),
-        env={"PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"},
+        env={"PATH": _search_path()},
     )

@@ -22,8 +22,12 @@ class BuiltImage:
     format: str
 
 
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def describe(path: Path, *, virtual_size_bytes: int, image_format: str) -> BuiltImage:
     """Return the description of a finished image file, read once to take its digest."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return BuiltImage(path, digest, path.stat().st_size, virtual_size_bytes, image_format)
+    return BuiltImage(path, digest_of(path), path.stat().st_size, virtual_size_bytes, image_format)

@@ -10,21 +10,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infra.bootstrap.guestimage.commands import Say, run
-from infra.bootstrap.guestimage.image import BuildFailed
+from infra.bootstrap.guestimage.image import BuildFailed, digest_of
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A package file the mirror offers: its file name and its size in bytes."""
+    """A package file the mirror offers: its name, its size in bytes, and its SHA-256 if told."""
 
     filename: str
     size: int
+    sha256: str | None
 
 
 def parse_uris(text: str) -> list[Archive]:
     """Return the archives in the answer of `apt-get download --print-uris` (pure)."""
     rows = [line.split() for line in text.splitlines() if line.startswith("'")]
-    return [Archive(filename, int(size)) for _address, filename, size, *_digest in rows]
+    return [
+        Archive(filename, int(size), _sha256(digests)) for _url, filename, size, *digests in rows
+    ]
+
+
+def _sha256(digests: Sequence[str]) -> str | None:
+    named = (word.partition(":") for word in digests)
+    return next((value for kind, _, value in named if kind == "SHA256"), None)
 
 
 def parse_dependency(text: str, prefix: str) -> str | None:
@@ -53,12 +61,16 @@ def unpack(names: Sequence[str], into: Path, *, archives: Path, say: Say) -> Non
     """
     archives.mkdir(parents=True, exist_ok=True)
     wanted = _offered(names)
-    missing = [a for a in wanted if not _is_here(archives / a.filename, a.size)]
+    missing = [archive for archive in wanted if not _is_whole(archive, archives)]
     if missing:
         mib = sum(archive.size for archive in missing) / 2**20
         say(f"Fetching {len(missing)} Debian packages ({mib:.0f} MiB): {', '.join(names)}")
+        for archive in missing:  # apt takes a file of the right length for the right one
+            (archives / archive.filename).unlink(missing_ok=True)
         # As root, apt would drop to a user who cannot write here, and warn about it.
         run("apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", *names, cwd=archives)
+        if spoilt := [archive.filename for archive in wanted if not _is_whole(archive, archives)]:
+            raise BuildFailed(f"Fetched, but not as the mirror lists them: {', '.join(spoilt)}.")
     into.mkdir(parents=True)
     for archive in wanted:
         run("dpkg-deb", "--extract", archives / archive.filename, into)
@@ -75,8 +87,11 @@ def _offered(names: Sequence[str]) -> list[Archive]:
     return parse_uris(answer)
 
 
-def _is_here(path: Path, size: int) -> bool:
-    return path.is_file() and path.stat().st_size == size
+def _is_whole(archive: Archive, archives: Path) -> bool:
+    path = archives / archive.filename
+    if not path.is_file() or path.stat().st_size != archive.size:
+        return False
+    return archive.sha256 is None or digest_of(path) == archive.sha256
 
 
 def only(root: Path, *patterns: str) -> Path:
