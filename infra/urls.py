@@ -1,8 +1,14 @@
 """Where everything stands."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
 urlpatterns = [
     path("admin/", admin.site.urls),
+    path("", include("infra.console.urls")),
 ]
+
+handler400 = "infra.console.views.errors.bad_request"
+handler403 = "infra.console.views.errors.forbidden"
+handler404 = "infra.console.views.errors.not_found"
+handler500 = "infra.console.views.errors.broken"

@@ -72,6 +72,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "infra.console.context.frame",
             ],
         },
     },
@@ -118,6 +119,7 @@ STORAGES = {
 }
 
 SESSION_COOKIE_NAME = f"infra_session_{ENVIRONMENT.port}"
+CSRF_FAILURE_VIEW = "infra.console.views.errors.csrf_failed"
 CSRF_COOKIE_NAME = f"infra_csrf_{ENVIRONMENT.port}"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

@@ -151,3 +151,8 @@ def droplets_on(actor: Actor, node: Node, *, limit: int) -> Sequence[DropletRow]
     """Return droplets placed on a node that the actor may see. Four queries."""
     droplets = visible_resources(actor, Kind.DROPLET).filter(Exists(_PLACED.filter(node=node)))
     return [droplet_row(found) for found in with_place(droplets).order_by("name", "pk")[:limit]]
+
+
+def read_droplet(key: UUID) -> DropletRow:
+    """Return one droplet that the actor was allowed to see, gone or not. Four queries."""
+    return droplet_row(with_place(Resource.objects.filter(pk=key)).get())

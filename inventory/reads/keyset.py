@@ -58,9 +58,7 @@ def _beyond(order: Order, value: str | float, pk: str) -> Q:
     side = "lt" if order.descending else "gt"
     if order.column == "pk":
         return Q(**{f"pk__{side}": pk})
-    return Q(**{f"{order.column}__{side}": value}) | Q(
-        **{order.column: value, f"pk__{side}": pk}
-    )
+    return Q(**{f"{order.column}__{side}": value}) | Q(**{order.column: value, f"pk__{side}": pk})
 
 
 def _write(row: Model, order: Order) -> str:

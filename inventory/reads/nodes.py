@@ -88,5 +88,3 @@ def read_node(node: Node) -> NodeDetail:
         .first(),
         journal=list(NodeJournal.objects.filter(node=node).order_by("-id")[:JOURNAL_LINES]),
     )
-
-

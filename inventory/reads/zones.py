@@ -112,9 +112,7 @@ def list_zone_rows(actor: Actor) -> Sequence[ZoneRow]:
 
 def _sums(actor: Actor, zones: Mapping[UUID, Zone]) -> Mapping[UUID, _Sum]:
     sums: dict[UUID, _Sum] = {pk: _Sum() for pk in zones}
-    silent = set(
-        NodeCondition.objects.filter(kind="unreachable").values_list("node_id", flat=True)
-    )
+    silent = set(NodeCondition.objects.filter(kind="unreachable").values_list("node_id", flat=True))
     hosted = _droplets_per_node(actor)
     for node in Node.objects.exclude(lifecycle="left"):
         place: UUID | None = node.zone_id
