@@ -1,4 +1,4 @@
-"""The web process: HTTP to Django."""
+"""The web process: HTTP to Django, WebSockets to the serial consoles."""
 
 import os
 
@@ -6,4 +6,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "infra.settings")
 
 from django.core.asgi import get_asgi_application
 
-application = get_asgi_application()
+django_application = get_asgi_application()
+
+from infra.web import Web  # noqa: E402  needs the apps, which the line above has loaded
+
+application = Web(django_application)

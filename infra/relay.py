@@ -19,6 +19,8 @@ from uuid import UUID
 
 import structlog
 from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from agent.protocol.messages import ConsoleOrder
@@ -104,7 +106,10 @@ class Relay:
     """Redis, as consoles use it. Every method raises RelayLost when Redis is away."""
 
     def __init__(self, url: str) -> None:
-        self._redis = Redis.from_url(url, socket_connect_timeout=COMMAND_SECONDS)
+        # No silent reconnect: what was said meanwhile would be missing, and nobody would know.
+        self._redis = Redis.from_url(
+            url, socket_connect_timeout=COMMAND_SECONDS, retry=Retry(NoBackoff(), 0)
+        )
 
     async def close(self) -> None:
         await self._redis.aclose()

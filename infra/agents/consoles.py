@@ -30,6 +30,7 @@ from infra.relay import (
     decode,
     pending_consoles,
 )
+from infra.together import until_first_ends
 from inventory.errors import InfraError
 from operations import enrolment
 
@@ -106,7 +107,7 @@ class ConsoleRelay:
                     partial(self._beat, session),
                     partial(self._keep_checking, session.node_id, fingerprint),
                 ]
-                await _until_first_ends(work)
+                await until_first_ends(work)
         except _Ended as ended:
             return str(ended), ended.code
         except RelayLost as lost:
@@ -171,19 +172,6 @@ async def _down(coming: Subscription, send: Send, window: Window) -> None:
             window.give_back(int(frame.payload))
         elif frame.letter is Letter.CLOSED:
             raise _Ended(frame.text)
-
-
-async def _until_first_ends(work: list[Callable[[], Awaitable[None]]]) -> None:
-    """Run all until one ends or raises; end the others; raise what it raised."""
-    tasks = [asyncio.ensure_future(start()) for start in work]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    for task in done:
-        await task
 
 
 def _short(reason: str) -> str:

@@ -20,7 +20,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from agent.protocol.messages import EnrolResponse, PollRequest, PollResponse
+from agent.protocol.messages import EnrolResponse, PollRequest, PollResponse, ReportRequest
+from agent.protocol.observations import Inventory
 from agent.protocol.values import Incarnation
 from infra.agents.consoles import ConsoleRelay
 from infra.agents.enrolling import Enrolling
@@ -185,8 +186,20 @@ class FakeNode:
             return client.post("/v1/poll", content=body, headers=headers or {})
 
     def settle(self) -> None:
-        """Take what every first poll of a new life brings: the wish for a full report."""
+        """Answer what every first poll of a new life brings: the wish for a full report."""
         assert PollResponse.model_validate_json(self.poll(1).content).ledger_wanted
+        assert self.report(1).status_code == 200
+
+    def report(self, sequence: int) -> httpx2.Response:
+        request = ReportRequest(
+            incarnation=self.incarnation,
+            sequence=sequence,
+            delivery=0,
+            inventory=Inventory(complete=True),
+            ledger=(),
+        )
+        with self.client() as client:
+            return client.post("/v1/report", content=request.model_dump_json().encode())
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from agent.protocol.messages import PollResponse, ReportRequest
+from agent.protocol.messages import PollResponse
 from infra.agents.exchange import authenticated
 from infra.authority import ensure_authority
 from inventory.models import Node, NodeCertificate
@@ -67,7 +67,6 @@ def test_no_header_can_say_who_the_peer_is(enrolled: FakeNode, node: Node) -> No
 
 def test_a_quiet_poll_ends_when_its_wait_ends(enrolled: FakeNode) -> None:
     enrolled.settle()
-    report_everything(enrolled)
     started = time.monotonic()
 
     response = PollResponse.model_validate_json(enrolled.poll(2, wait=0.5).content)
@@ -77,22 +76,10 @@ def test_a_quiet_poll_ends_when_its_wait_ends(enrolled: FakeNode) -> None:
     assert 0.4 < time.monotonic() - started < 4
 
 
-def report_everything(machine: FakeNode, sequence: int = 1) -> httpx2.Response:
-    request = ReportRequest(
-        incarnation=machine.incarnation,
-        sequence=sequence,
-        delivery=0,
-        inventory={"complete": True},
-        ledger=(),
-    )
-    with machine.client() as client:
-        return client.post("/v1/report", content=request.model_dump_json().encode())
-
-
 def test_a_report_is_taken(enrolled: FakeNode, node: Node) -> None:
     enrolled.settle()
 
-    response = report_everything(enrolled)
+    response = enrolled.report(2)
 
     assert response.status_code == 200, response.text
     assert response.json()["stale"] is False
@@ -135,7 +122,6 @@ def live_poll(pool: ThreadPoolExecutor, machine: FakeNode, node: Node, number: i
 
 def test_a_revocation_closes_the_live_poll(enrolled: FakeNode, node: Node) -> None:
     enrolled.settle()
-    report_everything(enrolled)
     with ThreadPoolExecutor() as pool:
         waiting = live_poll(pool, enrolled, node, 2)
         started = time.monotonic()
@@ -152,7 +138,6 @@ def test_a_revocation_closes_the_live_poll(enrolled: FakeNode, node: Node) -> No
 
 def test_a_later_poll_supersedes_the_one_that_waits(enrolled: FakeNode, node: Node) -> None:
     enrolled.settle()
-    report_everything(enrolled)
     with ThreadPoolExecutor() as pool:
         waiting = live_poll(pool, enrolled, node, 2)
         later = enrolled.poll(3)
@@ -165,7 +150,6 @@ def test_a_later_poll_supersedes_the_one_that_waits(enrolled: FakeNode, node: No
 
 def test_a_client_that_goes_away_frees_its_poll(enrolled: FakeNode, node: Node) -> None:
     enrolled.settle()
-    report_everything(enrolled)
     with enrolled.client() as client, pytest.raises(httpx2.ReadTimeout):
         client.post("/v1/poll", content=enrolled.poll_body(2, wait=20), timeout=0.5)
 
