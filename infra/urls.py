@@ -3,7 +3,10 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from infra.health import health
+
 urlpatterns = [
+    path("healthz", health),
     path("admin/", admin.site.urls),
     path("", include("infra.console.urls")),
 ]

@@ -122,6 +122,7 @@ def ensure_places(places: Places) -> None:
         (places.run, 0o711),
         (places.log, 0o700),
         (places.redis, 0o700),
+        (places.data / "static", 0o755),
     ):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(mode)
