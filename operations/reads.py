@@ -81,7 +81,7 @@ def open_changes(resource_ids: Collection[UUID]) -> Mapping[UUID, OpenChange]:
 
 @dataclass(frozen=True, slots=True)
 class Tray:
-    """What the tray shows: mine, all that is open, and what failed lately."""
+    """What the tray shows: all that is open, what failed lately, and how mine ended."""
 
     mine: Sequence[Operation]
     open: Sequence[Operation]
@@ -99,7 +99,8 @@ TRAY_SIZE = 30
 def read_tray(actor: Actor) -> Tray:
     """Return the tray of a person. Three queries, each bounded."""
     visible = visible_operations(actor)
-    mine = visible.filter(actor_id=actor.user_id).order_by("-pk")[:8] if actor.user_id else []
+    ended = visible.filter(actor_id=actor.user_id, finished_at__isnull=False)
+    mine = ended.order_by("-pk")[:8] if actor.user_id else []
     running = list(visible.filter(finished_at__isnull=True).order_by("-pk")[: TRAY_SIZE + 1])
     failed = visible.filter(state=OperationState.FAILED).order_by("-pk")[:8]
     return Tray(

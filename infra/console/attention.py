@@ -81,11 +81,17 @@ def _expiring(fleet: FleetAttention) -> Iterator[Problem]:
         )
 
 
+def _wish(operation: Operation) -> str:
+    """Return what was asked for, such as "Create web-1"."""
+    verb = operation.kind.rpartition(".")[2].replace("_", " ").capitalize()
+    return f"{verb} {operation.resource_name}"
+
+
 def _uncertain(operation: Operation) -> Problem:
     return Problem(
         "warn",
         "circle-half-2",
-        f"The outcome of {operation.kind} {operation.resource_name} is not known",
+        f"{_wish(operation)}: the outcome is not known",
         "An order was sent and its answer was lost. The node is being asked what it did.",
         "Wait, or ask for a newer change: the newer one always wins.",
         "operation",
@@ -98,7 +104,7 @@ def _failed(operation: Operation) -> Problem:
     return Problem(
         "bad",
         "circle-x",
-        f"{operation.kind} {operation.resource_name} failed",
+        f"{_wish(operation)}: failed",
         "The node refused it, and said why.",
         "Open the operation to see the evidence, then retry or ask for something else.",
         "operation",
@@ -111,7 +117,7 @@ def _waiting(operation: Operation) -> Problem:
     return Problem(
         "warn",
         "clock",
-        f"{operation.kind} {operation.resource_name} waits",
+        f"{_wish(operation)}: waits",
         waiting_words(operation.waiting_on),
         "Make room, add a node, or change the declaration. It goes on by itself when it can.",
         "operation",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import yaml
 
 from inventory.models import Resource
+from inventory.specs import SPECS
 
 API_VERSION = "infra/v1"
 KINDS: Mapping[str, str] = {"droplet": "Droplet", "image": "Image", "sshkey": "SshKey"}
@@ -46,7 +47,8 @@ def manifest_of(resource: Resource) -> Document:
         "labels": resource.labels,
         "protected": resource.protected,
     }
-    return manifest(resource.kind, metadata, resource.spec)
+    spec = SPECS[resource.kind].model_validate(resource.spec)
+    return manifest(resource.kind, metadata, spec.model_dump(mode="json"))
 
 
 def to_yaml(document: Document) -> str:

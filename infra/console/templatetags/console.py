@@ -240,6 +240,12 @@ def room(node: Node, part: str) -> MeterContext:
 
 
 @register.filter
+def operation_tone(state: str) -> str:
+    """Return the tone of an operation's state."""
+    return look_of(state, of="operation").tone
+
+
+@register.filter
 def state_word(state: str) -> str:
     """Return the word of a state."""
     return look_of(state).word

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
@@ -36,11 +37,13 @@ from inventory.models import Kind, Resource
 from inventory.reads.droplets import (
     SEEN,
     DropletFilter,
+    DropletRow,
     droplet_row,
     list_droplets,
     read_droplet,
 )
 from inventory.reads.resources import activity_of, choices_of, placements_of, relations_of
+from inventory.standing import Standing
 from operations.intents.droplets import create_droplet
 from operations.reads import open_changes, operations_of
 
@@ -126,7 +129,7 @@ def droplet_list(request: PageRequest) -> HttpResponse:
     return render(request, part, context)
 
 
-def _with_standing(resources: list[Resource] | tuple[Resource, ...]) -> list[tuple]:  # type: ignore[type-arg]
+def _with_standing(resources: Sequence[Resource]) -> list[tuple[DropletRow, Standing]]:
     rows = [droplet_row(resource) for resource in resources]
     changes = open_changes([row.resource.pk for row in rows])
     return [(row, row.standing(changes.get(row.resource.pk))) for row in rows]
@@ -229,17 +232,24 @@ def droplet_create(request: PageRequest) -> HttpResponse:
         else:
             messages.success(request, "Declared. This is what becomes of it.")
             return redirect("console:operation", operation.public_id)
+    images = choices_of(request.actor, Kind.IMAGE)
     context = {
         "crumbs": trail(("Droplets", "droplets"), "Create a droplet"),
         "values": values,
         "chosen_keys": request.POST.getlist("ssh_keys"),
         "refusal": refusal,
-        "images": choices_of(request.actor, Kind.IMAGE),
+        "images": images,
         "keys": choices_of(request.actor, Kind.SSH_KEY),
         "zones": frame_of(request).zones,
-        "declared": _declared(request, request.POST),
+        "declared": _declared(request, request.POST or _as_first_shown(values, images)),
     }
     return render(request, "console/droplets/new.html", context)
+
+
+def _as_first_shown(values: Mapping[str, str], images: Sequence[Resource]) -> QueryDict:
+    """Return what the form says before anybody has typed."""
+    first = {"image": images[0].name} if images else {}
+    return QueryDict(urlencode({**values, **first}))
 
 
 @require_POST

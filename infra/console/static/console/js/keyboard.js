@@ -34,6 +34,7 @@ export function startKeyboard() {
   const bindings = {
     "$mod+KeyK": (event) => { event.preventDefault(); openPalette(); },
     "/": single(() => document.getElementById("search").focus()),
+    "?": single(() => openDialog("help")),
     "Shift+?": single(() => openDialog("help")),
     "t": single(toggleTray),
     "j": single(() => step(1)),
