@@ -7,6 +7,7 @@ from celery import Celery
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "infra.settings")
 
 app = Celery("infra")
+app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.update(
     task_ignore_result=True,
@@ -15,7 +16,15 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     broker_connection_retry_on_startup=True,
-    broker_transport_options={"visibility_timeout": 600},
+    # A wake-up is worth little waiting: without Redis the sweeps find the work.
+    broker_connection_timeout=1,
+    broker_transport_options={
+        "visibility_timeout": 600,
+        "socket_connect_timeout": 1,
+        "socket_timeout": 5,
+        "retry_on_timeout": False,
+        "max_retries": 1,
+    },
     timezone="UTC",
 )
 app.conf.beat_schedule = {

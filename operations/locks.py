@@ -7,7 +7,10 @@ is made while one is held.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
+
+from django.db import connection
 
 from inventory.models import NodeLink, Resource
 from operations.models import Operation
@@ -28,6 +31,21 @@ def lock_resource(
         .filter(pk=resource_id)
         .first()
     )
+
+
+def hold_references(resource_ids: Collection[UUID]) -> list[UUID]:
+    """Keep the resources from being deleted until commit; return those that are declared absent.
+
+    A foreign key alone does not: its check is deferred to the commit, after the look at `absent`.
+    Any number may hold the same resource at once.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, absent FROM inventory_resource WHERE id = ANY(%s) ORDER BY id"
+            " FOR KEY SHARE",
+            [list(resource_ids)],
+        )
+        return [identifier for identifier, absent in cursor.fetchall() if absent]
 
 
 def lock_operation(operation_id: UUID, *, skip_locked: bool = False) -> Operation | None:

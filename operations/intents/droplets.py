@@ -24,6 +24,7 @@ from operations.intents.resources import (
     insert_resource,
     save_unless_named,
 )
+from operations.locks import hold_references
 from operations.models import Operation
 from operations.planning.droplets import STEPS, DropletOperation
 
@@ -305,12 +306,9 @@ def write_dependencies(call: Call, droplet: Droplet, references: References) -> 
 
 
 def _check_still_there(wanted: set[tuple[Relation, UUID]]) -> None:
-    """Raise Invalid when one of them was deleted meanwhile.
-
-    The dependency rows now hold them: a deletion that comes later waits, and then sees the rows.
-    """
-    targets = [target for _, target in wanted]
-    gone = Resource.objects.filter(pk__in=targets, absent=True).first()
-    if gone is not None:
+    """Raise Invalid when one of them was deleted meanwhile; hold the others until commit."""
+    absent = hold_references([target for _, target in wanted])
+    if absent:
+        gone = Resource.objects.get(pk=absent[0])
         field = "/spec/image" if gone.kind == Kind.IMAGE else "/spec/ssh_keys"
         raise invalid(field, "not_found", f"{gone.kind} {gone.name} is being deleted.")

@@ -6,47 +6,20 @@ import pytest
 from django.utils import timezone
 
 from agent.protocol.observations import GuestPower, Inventory
-from inventory.access import LOOP
-from inventory.models import Installation, Node, Owner, Placement, Resource, Zone
-from inventory.specs import DropletSpec, ImageSpec
+from inventory.models import Node, Placement, Resource
+from inventory.specs import DropletSpec
 from operations.executor import advance
 from operations.explaining import explain_operation
-from operations.intents.call import Call
 from operations.intents.droplets import create_droplet, delete_droplet, reboot, set_power
-from operations.intents.images import create_image
 from operations.intents.operations import cancel_operation
 from operations.intents.resources import Metadata
 from operations.models import Operation
 from operations.sweeps import sweep_drift
-from tests.operations.fleet import WireNode, see
+from tests.operations.fleet import see
 
 pytestmark = pytest.mark.django_db
 
 NOW = timezone.now()
-
-
-@pytest.fixture
-def call():
-    Installation.objects.create(token="t" * 20, created_at=NOW)
-    Owner.objects.create(name="default", is_default=True)
-    return Call(actor=LOOP, now=NOW)
-
-
-@pytest.fixture
-def image(call):
-    spec = ImageSpec(sha256="a" * 64, format="qcow2", size_bytes=10, url="https://images/x")
-    operation = create_image(call, Metadata(name="tiny"), spec)
-    advance(operation.pk, now=NOW)
-    return operation.resource
-
-
-@pytest.fixture
-def node(call):
-    zone = Zone.objects.create(name="home")
-    row = Node.objects.create(name="n1", zone=zone, lifecycle="ready")
-    wire = WireNode(row.pk)
-    wire.tell_facts(NOW)
-    return wire
 
 
 def state(operation):
