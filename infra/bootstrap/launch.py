@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from infra.bootstrap.example import show_example
+from infra.bootstrap.example import Example
 from infra.bootstrap.installation import Installation
 from infra.bootstrap.progress import Progress
 from infra.bootstrap.refusals import StopRequested
@@ -34,7 +34,7 @@ def launch(
             start.control_plane()
             start.node(facts.node_token, libvirt_uri=libvirt_uri)
             if facts.declare_example:
-                show_example(supervisor, installation, progress)
+                Example(supervisor, installation, progress).show()
             say_ready(installation, facts, progress, detached=detached)
             release()
             supervisor.serve()

@@ -57,8 +57,8 @@ class Places:
         return self.data / "ca"
 
     @property
-    def build(self) -> Path:
-        return self.data / "build"
+    def images(self) -> Path:
+        return self.data / "images"
 
     @property
     def unseen_password(self) -> Path:

@@ -72,13 +72,19 @@ class Supervisor:
                 raise CannotContinue(not_ready(child.spec))
             self.turn(LOOK_AGAIN_SECONDS)
 
-    def wait_until(self, condition: Callable[[], bool], *, seconds: float) -> bool:
-        """Return whether the condition came true in time."""
+    def wait_until(
+        self,
+        condition: Callable[[], bool],
+        *,
+        seconds: float,
+        every: float = LOOK_AGAIN_SECONDS,
+    ) -> bool:
+        """Return whether the condition came true in time; it is asked again `every` so often."""
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:
                 return False
-            self.turn(LOOK_AGAIN_SECONDS)
+            self.turn(every)
         return True
 
     def run(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from infra.bootstrap.example import MANIFEST, Seen, filled_in, parse_seen
 from infra.bootstrap.installation import (
     Installation,
     child_environment,
@@ -136,3 +137,16 @@ def test_enrolment_dials_its_own_port_and_trusts_only_the_installations_authorit
     command = enrol_command(installation, "secret")
     assert "https://127.0.0.1:18102" in command
     assert str(installation.places.data / "ca" / "ca.pem") in command
+
+
+def test_the_example_of_the_docs_is_filled_in_with_what_names_the_image() -> None:
+    text = filled_in(MANIFEST.read_text(), {"sha256": '"abc"', "size_bytes": "7"})
+    assert '  sha256: "abc"\n' in text
+    assert "  size_bytes: 7\n" in text
+    assert text.count("\n") == MANIFEST.read_text().count("\n")
+
+
+def test_what_the_api_says_of_a_droplet_is_read_and_anything_else_is_nothing() -> None:
+    assert parse_seen(b'{"state": "waiting", "reason": "no room"}') == Seen("waiting", "no room")
+    for body in (b"", b"<html>", b"[]", b"{}"):
+        assert parse_seen(body) == Seen("", "")
