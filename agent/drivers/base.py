@@ -13,8 +13,24 @@ from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
+from agent.observed import Absent, Observed, Present, Unknown
 from agent.protocol.declarations import DropletDeclaration, ImageReference
-from agent.protocol.observations import DropletObservation, Inventory
+from agent.protocol.observations import Inventory
+
+__all__ = [
+    "Absent",
+    "DriverError",
+    "Hypervisor",
+    "HypervisorFacts",
+    "ImageStream",
+    "Observed",
+    "OutcomeUnknown",
+    "Present",
+    "Refused",
+    "Rejected",
+    "SerialConsole",
+    "Unknown",
+]
 
 
 class DriverError(Exception):
@@ -36,29 +52,6 @@ class Refused(DriverError):
 class OutcomeUnknown(DriverError):
     """The call may have acted. Look before acting again."""
 
-
-@dataclass(frozen=True)
-class Unknown:
-    """The hypervisor could not be asked; nothing may be concluded."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Absent:
-    """The hypervisor answered, and knows no such droplet; no disk of it is left either."""
-
-
-@dataclass(frozen=True)
-class Present:
-    """The droplet as it is. `defined` is False when only its disk is there."""
-
-    droplet: DropletObservation
-    defined: bool
-    disk: bool
-
-
-Observed = Unknown | Absent | Present
 
 ImageStream = Callable[[ImageReference], AbstractContextManager[Iterator[bytes]]]
 """Opens the bytes of an image, from the installation's store or from its address."""
