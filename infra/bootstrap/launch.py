@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from infra.bootstrap.example import Example
 from infra.bootstrap.installation import Installation
+from infra.bootstrap.places import default_data_dir
 from infra.bootstrap.progress import Progress
 from infra.bootstrap.refusals import StopRequested
 from infra.bootstrap.starting import Facts, Start
@@ -33,6 +35,7 @@ def launch(
             facts = start.declare_installation(bare=bare)
             start.control_plane()
             start.node(facts.node_token, libvirt_uri=libvirt_uri)
+            start.all_ready()
             if facts.declare_example:
                 Example(supervisor, installation, progress).show()
             say_ready(installation, facts, progress, detached=detached)
@@ -56,9 +59,35 @@ def say_ready(
         progress.plain(f"  Password   {facts.admin_password}   (shown this once)")
         installation.places.unseen_password.unlink(missing_ok=True)
     progress.plain()
-    progress.plain("  Try        .venv/bin/infra get droplets")
-    progress.plain("             .venv/bin/infra console hello")
-    progress.plain("             ./manage.py status")
+    for lead, command in zip(("Try", "", ""), to_try(installation, facts), strict=True):
+        progress.plain(f"  {lead:10} {command}")
     progress.plain()
-    ending = "./manage.py down" if detached else "Ctrl-C"
+    ending = manage(installation, "down") if detached else "Ctrl-C"
     progress.plain(f"  {ending} stops the control plane; guests go on.")
+
+
+def to_try(installation: Installation, facts: Facts) -> tuple[str, str, str]:
+    """Return three commands for a person who has just seen this come up (pure)."""
+    second = "console hello" if facts.declare_example else "get zones"
+    return (
+        infra(installation, "get droplets" if facts.declare_example else "get nodes"),
+        infra(installation, second),
+        manage(installation, "status"),
+    )
+
+
+def is_default(installation: Installation) -> bool:
+    """Return whether the commands find this installation without being told."""
+    return installation.places.data == default_data_dir(is_root=os.geteuid() == 0)
+
+
+def infra(installation: Installation, words: str) -> str:
+    """Return a command of the `infra` program that reaches this installation."""
+    told = "" if is_default(installation) else f"INFRA_DATA_DIR={installation.places.data} "
+    return f"{told}.venv/bin/infra {words}"
+
+
+def manage(installation: Installation, word: str) -> str:
+    """Return a `./manage.py` command for this installation."""
+    told = "" if is_default(installation) else f" --data-dir {installation.places.data}"
+    return f"./manage.py {word}{told}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from infra.bootstrap import postgres, redisserver
-from infra.bootstrap.children import ProcessSpec
+from infra.bootstrap.children import Child, ProcessSpec
 from infra.bootstrap.installation import Installation, child_environment
 from infra.bootstrap.places import CHECKOUT
 from infra.bootstrap.processes import agent, control_plane, enrol_command, program
@@ -15,6 +15,9 @@ from infra.bootstrap.progress import Progress
 from infra.bootstrap.record import Choices, write_choices
 from infra.bootstrap.refusals import CannotContinue
 from infra.bootstrap.supervisor import Supervisor, log_tail
+
+DOORS = {"web", "edge"}
+"""Processes that others dial; the rest may become ready while those are used already."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Start:
         self._installation = installation
         self._supervisor = supervisor
         self._progress = progress
+        self._behind: list[Child] = []
 
     def servers(self, *, throw_away: bool = False) -> None:
         """Start the private PostgreSQL and Redis, each unless a URL names another."""
@@ -91,10 +95,19 @@ class Start:
         return made
 
     def control_plane(self) -> None:
-        """Start web, edge, workers and beat together, and return when all of them answer."""
+        """Start web, edge, workers and beat together; return when web and edge answer."""
         specs = control_plane(self._installation)
-        with self._progress.step(", ".join(spec.title for spec in specs)) as outcome:
-            self._start(specs)
+        doors = [spec for spec in specs if spec.name in DOORS]
+        with self._progress.step(titles(doors)) as outcome:
+            children = [self._supervisor.start(spec) for spec in specs]
+            self._wait([child for child in children if child.spec.name in DOORS])
+            outcome.text = "ready"
+        self._behind = [child for child in children if child.spec.name not in DOORS]
+
+    def all_ready(self) -> None:
+        """Return when also those processes are ready that nobody talks to."""
+        with self._progress.step(titles([child.spec for child in self._behind])) as outcome:
+            self._wait(self._behind)
             outcome.text = "ready"
 
     def node(self, token: str | None, *, libvirt_uri: str) -> None:
@@ -111,7 +124,9 @@ class Start:
             outcome.text = "started"
 
     def _start(self, specs: Sequence[ProcessSpec]) -> None:
-        children = [self._supervisor.start(spec) for spec in specs]
+        self._wait([self._supervisor.start(spec) for spec in specs])
+
+    def _wait(self, children: Sequence[Child]) -> None:
         for child in children:
             self._supervisor.wait_ready(child)
 
@@ -138,6 +153,11 @@ class Start:
         if code != 0:
             raise CannotContinue(f"{name} failed:\n{log_tail(errors)}\n{last_lines(words)}")
         return words
+
+
+def titles(specs: Sequence[ProcessSpec]) -> str:
+    """Return the names of processes for people (pure)."""
+    return ", ".join(spec.title for spec in specs)
 
 
 def last_lines(text: str, count: int = 10) -> str:
