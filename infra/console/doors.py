@@ -48,7 +48,7 @@ def page(
         except Forbidden as error:
             raise PermissionDenied(str(error)) from error
 
-    return login_required(enter)  # type: ignore[arg-type, return-value]
+    return login_required(enter)  # type: ignore[return-value]
 
 
 def request_id() -> str:

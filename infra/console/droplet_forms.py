@@ -37,12 +37,14 @@ def document_of(post: QueryDict) -> Document:
     """Return the spec's document as typed; an empty size is what the spec says by itself."""
     document: Document = {"image": post.get("image", "")}
     for name in ("vcpus", "memory_mib", "disk_gib"):
-        if post.get(name, "").strip():
-            document[name] = _number(post[name])
+        text = post.get(name, "")
+        if text.strip():
+            document[name] = _number(text)
     document["power"] = post.get("power", "running")
     document["ssh_keys"] = post.getlist("ssh_keys")
-    if post.get("user_data", "").strip():
-        document["user_data"] = post["user_data"].replace("\r\n", "\n")
+    user_data = post.get("user_data", "")
+    if user_data.strip():
+        document["user_data"] = user_data.replace("\r\n", "\n")
     stop = _stop(post)
     if stop:
         document["stop"] = stop

@@ -37,14 +37,15 @@ _SEEN_HERE = ResourceObservation.objects.filter(Exists(_PLACED_THERE), resource=
 
 SEEN: Mapping[str, Q] = MappingProxyType(
     {
-        "running": Exists(_SEEN_HERE.filter(power="running")) & Q(absent=False),
-        "stopped": Exists(_SEEN_HERE.filter(power="stopped")) & Q(absent=False),
-        "waiting": ~Exists(_PLACED) & Q(absent=False),
-        "differs": Q(absent=False)
-        & Exists(_SEEN_HERE.exclude(power=F("resource__droplet__power"))),
-        "unseen": Exists(
-            _PLACED.filter(
-                Exists(NodeCondition.objects.filter(node=OuterRef("node"), kind=UNREACHABLE))
+        "running": Q(Exists(_SEEN_HERE.filter(power="running")), absent=False),
+        "stopped": Q(Exists(_SEEN_HERE.filter(power="stopped")), absent=False),
+        "waiting": Q(~Exists(_PLACED), absent=False),
+        "differs": Q(Exists(_SEEN_HERE.exclude(power=F("resource__droplet__power"))), absent=False),
+        "unseen": Q(
+            Exists(
+                _PLACED.filter(
+                    Exists(NodeCondition.objects.filter(node=OuterRef("node"), kind=UNREACHABLE))
+                )
             )
         ),
         "deleting": Q(absent=True),

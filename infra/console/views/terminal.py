@@ -17,7 +17,7 @@ from inventory.reads.droplets import read_droplet
 from operations.reads import open_changes
 
 
-@csp_update({"style-src": [SELF, NONCE]})
+@csp_update({"style-src": [SELF, NONCE]})  # type: ignore[arg-type]  # its types know no arguments
 @page
 def terminal(request: PageRequest, key: UUID) -> HttpResponse:
     """Show the terminal. It writes its own style elements, so this page alone has a style nonce."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from uuid import UUID
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -55,8 +58,8 @@ def zone_detail(request: PageRequest, key: str) -> HttpResponse:
     return render(request, part, context)
 
 
-def _trail(zone: Zone, rows: list[ZoneRow] | tuple[ZoneRow, ...]) -> tuple[Crumb, ...]:
-    by_id = {row.zone.pk: row.zone for row in rows}
+def _trail(zone: Zone, rows: Sequence[ZoneRow]) -> tuple[Crumb, ...]:
+    by_id: dict[UUID | None, Zone] = {row.zone.pk: row.zone for row in rows}
     above: list[Crumb] = []
     place = by_id.get(zone.parent_id)
     while place is not None:
