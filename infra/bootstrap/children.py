@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import signal
 import subprocess
 import time
@@ -61,6 +62,14 @@ def group_ids(user: str) -> tuple[int, list[int]]:
     """Return the user's first group and all of them."""
     entry = pwd.getpwnam(user)
     return entry.pw_gid, os.getgrouplist(user, entry.pw_gid)
+
+
+def own_folder(folder: Path, user: str | None) -> None:
+    """Make a folder that nobody but the user (None: the one who runs this) can look into."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if user:
+        shutil.chown(folder, user, group_ids(user)[0])
+    folder.chmod(0o700)
 
 
 def spawn(spec: ProcessSpec) -> subprocess.Popen[bytes]:

@@ -58,7 +58,7 @@ class Example:
         try:
             manifest = self._write_manifest(self._build())
             with self._progress.step("Declaring docs/examples/hello.yaml"):
-                self._run([program("infra"), "apply", "-f", str(manifest)], "apply")
+                self._run([program("infra"), "apply", "--no-wait", "-f", str(manifest)], "apply")
             self._wait()
         except CannotContinue as error:
             self._progress.say("The example does not run; everything else does.")

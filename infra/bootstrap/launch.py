@@ -68,12 +68,10 @@ def say_ready(
 
 def to_try(installation: Installation, facts: Facts) -> tuple[str, str, str]:
     """Return three commands for a person who has just seen this come up (pure)."""
-    second = "console hello" if facts.declare_example else "get zones"
-    return (
-        infra(installation, "get droplets" if facts.declare_example else "get nodes"),
-        infra(installation, second),
-        manage(installation, "status"),
-    )
+    shown = ("get droplets", "describe droplet hello", "console hello")
+    bare = ("get nodes", "get zones", "get operations")
+    first, second, third = shown if facts.declare_example else bare
+    return infra(installation, first), infra(installation, second), infra(installation, third)
 
 
 def is_default(installation: Installation) -> bool:

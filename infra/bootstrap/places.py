@@ -46,7 +46,7 @@ class Places:
 
     @property
     def redis_socket(self) -> Path:
-        return self.run / "redis.sock"
+        return self.redis / "redis.sock"
 
     @property
     def node(self) -> Path:
@@ -121,7 +121,6 @@ def ensure_places(places: Places) -> None:
         (places.data, 0o711),
         (places.run, 0o711),
         (places.log, 0o700),
-        (places.redis, 0o700),
         (places.data / "static", 0o755),
     ):
         folder.mkdir(parents=True, exist_ok=True)

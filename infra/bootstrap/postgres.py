@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from infra.bootstrap.children import ProcessSpec, group_ids, open_signals
+from infra.bootstrap.children import ProcessSpec, group_ids, open_signals, own_folder
 from infra.bootstrap.places import Places
 from infra.bootstrap.refusals import CannotContinue
 from infra.bootstrap.systempackages import find_program
@@ -106,26 +106,19 @@ def find_programs(cluster: Path, root: Path = Path("/usr/lib/postgresql")) -> Pa
 def prepare(cluster: Cluster) -> bool:
     """Make the cluster if there is none, and write who may connect. Return whether it is new."""
     places = cluster.places
-    _own_folder(cluster, places.postgres_sockets)
+    own_folder(places.postgres_sockets, cluster.user)
     is_new = not (places.cluster / "PG_VERSION").exists()
     if is_new:
         # Made aside and renamed whole: a crash on the way leaves nothing that looks like data.
         draft = places.cluster.with_name("pg.new")
         shutil.rmtree(draft, ignore_errors=True)
-        _own_folder(cluster, draft)
+        own_folder(draft, cluster.user)
         words = ["--encoding=UTF8", "--locale=C.UTF-8", "--auth=peer", "--data-checksums"]
         sync = ["--no-sync"] if cluster.throw_away else []
         _run(cluster, [str(cluster.programs / "initdb"), *words, *sync, "-D", str(draft)])
         draft.rename(places.cluster)
     _write_access(cluster)
     return is_new
-
-
-def _own_folder(cluster: Cluster, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    if cluster.user:
-        shutil.chown(folder, cluster.user, group_ids(cluster.user)[0])
-    folder.chmod(0o700)
 
 
 def _write_access(cluster: Cluster) -> None:

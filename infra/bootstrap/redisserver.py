@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import os
+import pwd
 
-from infra.bootstrap.children import ProcessSpec
+from infra.bootstrap.children import ProcessSpec, own_folder
 from infra.bootstrap.places import Places
 from infra.bootstrap.readiness import redis_answers
 from infra.bootstrap.refusals import CannotContinue
 from infra.bootstrap.systempackages import find_program
 
+SYSTEM_USER = "redis"
+
 
 def redis_url(places: Places) -> str:
     """Return the URL of the private server."""
     return f"unix://{places.redis_socket}?db=0"
+
+
+def server_user() -> str | None:
+    """Return the user Debian's package made for the server; None to run as who runs this."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        return pwd.getpwnam(SYSTEM_USER).pw_name
+    except KeyError:
+        return None
+
+
+def prepare(places: Places) -> None:
+    """Make the server's folder, which holds its socket."""
+    own_folder(places.redis, server_user())
 
 
 def spec(places: Places) -> ProcessSpec:
@@ -40,5 +58,6 @@ def spec(places: Places) -> ProcessSpec:
         cwd=places.redis,
         log=places.log / "redis.log",
         is_ready=lambda: redis_answers(places.redis_socket),
+        user=server_user(),
         tier=0,
     )

@@ -71,6 +71,7 @@ class Start:
             self._progress.say("Redis: the one of INFRA_REDIS_URL")
         else:
             with self._progress.step("Redis") as outcome:
+                redisserver.prepare(places)
                 self._start([redisserver.spec(places)])
                 outcome.text = "ready"
 

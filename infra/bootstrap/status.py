@@ -28,6 +28,7 @@ def status(options: argparse.Namespace) -> int:
         print(f"Health: {'well' if well else 'does not answer'}; supervisor is {record.pid}")
         for line in process_lines(record.processes, now=time.time()):
             print(line)
+    print(f"Logs: {places.log}")
     _print_guests(places)
     return NOT_RUNNING if record is None else 0
 

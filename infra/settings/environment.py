@@ -44,10 +44,11 @@ class Environment(BaseSettings):
 
     def database(self) -> str:
         """Return the database URL; the private cluster's socket when none was given."""
-        return self.database_url or f"postgresql://infra@/infra?host={self.data_dir / 'run'}"
+        sockets = self.data_dir / "run" / "postgres"
+        return self.database_url or f"postgresql://infra@/infra?host={sockets}"
 
     def redis(self) -> str:
-        return self.redis_url or f"unix://{self.data_dir / 'run' / 'redis.sock'}?db=0"
+        return self.redis_url or f"unix://{self.data_dir / 'redis' / 'redis.sock'}?db=0"
 
     def secret(self) -> str:
         """Return the signing secret, made once and kept in the secrets folder (mode 0600)."""
