@@ -7,6 +7,7 @@ repeat after a lost answer returns what the first one did and never does it twic
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ SILENCE_SECONDS = 45.0
 
 UPLOAD_PART_BYTES = 1 << 20
 
+_ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 _NOTHING_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 
 
@@ -221,4 +223,5 @@ def _parts(file: Path, progress: Callable[[int], None]) -> Iterator[bytes]:
 
 
 def _words(error: Exception) -> str:
-    return (str(error) or type(error).__name__).rstrip(".")
+    words = _ERRNO.sub("", str(error)) or type(error).__name__
+    return words.rstrip(".")

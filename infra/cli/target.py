@@ -58,6 +58,8 @@ def choose_target(
     if url:
         source = "--url" if flags.url else "INFRA_URL"
         return _target(url, token or _token_for(url, contexts, local), source)
+    if local is not None and environment.get("INFRA_DATA_DIR"):
+        return _target(local.url, token or local.token, "INFRA_DATA_DIR")
     if contexts.current:
         chosen = _named(contexts, contexts.current)
         return _target(chosen.url, token or chosen.token, f"context {contexts.current}")

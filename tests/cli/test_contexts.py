@@ -42,7 +42,7 @@ def test_a_broken_file_is_named_with_a_way_out(tmp_path: Path) -> None:
     path = tmp_path / "contexts.json"
     path.write_text("{")
 
-    with pytest.raises(Failure, match="contexts.json") as raised:
+    with pytest.raises(Failure, match=r"contexts\.json") as raised:
         read_contexts(path)
 
     assert "infra login" in raised.value.advice

@@ -11,12 +11,13 @@ from infra.cli.target import Flags, Target, choose_target, find_local
 
 LAB = Context("http://lab.example:8000", "lab-token")
 LOCAL = Context("http://127.0.0.1:8123", "local-token")
+NOTHING = Flags()
 NOBODY = Contexts()
 CHOSEN = Contexts("lab", {"lab": LAB})
 
 
 def choose(
-    *, flags: Flags = Flags(), contexts: Contexts = NOBODY, local: Context | None = None, **env: str
+    *, flags: Flags = NOTHING, contexts: Contexts = NOBODY, local: Context | None = None, **env: str
 ) -> Target:
     return choose_target(flags, env, contexts, local)
 
@@ -52,6 +53,12 @@ def test_a_token_is_not_sent_to_an_address_it_does_not_belong_to() -> None:
 
     assert elsewhere.token == ""
     assert known.token == LAB.token
+
+
+def test_a_data_folder_that_is_named_wins_over_the_current_context() -> None:
+    target = choose(contexts=CHOSEN, local=LOCAL, INFRA_DATA_DIR="/somewhere")
+
+    assert (target.url, target.token) == (LOCAL.url, LOCAL.token)
 
 
 def test_a_context_that_does_not_exist_names_those_that_do() -> None:
