@@ -191,6 +191,13 @@ LOGGING = {
     "formatters": {
         "line": {
             "()": structlog.stdlib.ProcessorFormatter,
+            # Lines of libraries that know nothing of structlog get their time and level too.
+            "foreign_pre_chain": [
+                structlog.contextvars.merge_contextvars,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                structlog.stdlib.add_logger_name,
+                structlog.stdlib.add_log_level,
+            ],
             "processor": structlog.processors.JSONRenderer()
             if ENVIRONMENT.log_json
             else structlog.processors.KeyValueRenderer(
