@@ -40,15 +40,16 @@ def take_poll(node_id: UUID, request: PollRequest, *, now: datetime) -> PollResp
         if first_look:
             _acknowledge(node_id, request.delivery, now=now)
             if _lose_undelivered(node_id, request.delivery, now=now):
-                link.ledger_wanted = True
+                link.ledger_wanted, link.ledger_asked = True, False
         orders = _claim(node_id, link.delivery + 1, now=now)
         if orders:
             link.delivery += 1
-        wanted = link.ledger_wanted
+        ask = link.ledger_wanted and not link.ledger_asked
+        link.ledger_asked = link.ledger_wanted
         link.save()
-    if not orders and not (wanted and first_look):
+    if not orders and not ask:
         return None
-    return _answer(link, orders=orders, ledger_wanted=wanted)
+    return _answer(link, orders=orders, ledger_wanted=link.ledger_wanted)
 
 
 def _is_newest(link: NodeLink, request: PollRequest) -> bool:
@@ -68,7 +69,7 @@ def _meet(link: NodeLink, request: PollRequest, *, now: datetime) -> bool:
         link.boot_id = incarnation.boot_id
         link.init_started = incarnation.init_started
         link.sequence = 0
-        link.ledger_wanted = True
+        link.ledger_wanted, link.ledger_asked = True, False
     first_look = new_life or request.number > link.poll_number
     link.poll_number = request.number
     link.delivered = request.delivery

@@ -73,7 +73,7 @@ def _take_freshness(link: NodeLink, request: ReportRequest, *, now: datetime) ->
     link.sequence = request.sequence
     link.last_seen = now
     if request.ledger is not None:
-        link.ledger_wanted = False
+        link.ledger_wanted = link.ledger_asked = False
     if request.inventory is not None and request.inventory.complete:
         link.inventory_at = now
     if request.facts is not None and request.facts.clock:

@@ -77,7 +77,7 @@ def sweep_lost(*, now: datetime) -> SweepReport:
     for step_id, resource_id, node_id in rows:
         lost += _lose(step_id, resource_id, silent[node_id], now=now)
     asked = {node_id for _, _, node_id in rows}
-    NodeLink.objects.filter(node_id__in=asked).update(ledger_wanted=True)
+    NodeLink.objects.filter(node_id__in=asked).update(ledger_wanted=True, ledger_asked=False)
     return SweepReport(len(rows), lost)
 
 

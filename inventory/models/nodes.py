@@ -121,6 +121,7 @@ class NodeLink(models.Model):
     journal_through = models.PositiveBigIntegerField(default=0)
     clock_offset_seconds = models.FloatField(null=True)
     ledger_wanted = models.BooleanField(default=False)
+    ledger_asked = models.BooleanField(default=False)
     last_seen = models.DateTimeField(null=True, db_index=True)
 
     def __str__(self) -> str:
