@@ -119,11 +119,15 @@ class Child:
         code = self.popen.returncode
         self.signal_group(signal.SIGKILL)
         self.popen = None
-        now = time.monotonic()
-        self.failures = 0 if now - self.began >= STEADY_SECONDS else self.failures
-        self.due = now + back_off(self.failures)
-        self.failures += 1
+        if time.monotonic() - self.began >= STEADY_SECONDS:
+            self.failures = 0
+        self.put_off()
         return code
+
+    def put_off(self) -> None:
+        """Plan the next start, later after every failure in a row."""
+        self.due = time.monotonic() + back_off(self.failures)
+        self.failures += 1
 
     def signal_group(self, number: signal.Signals) -> None:
         """Reach what the process started too, such as the pool of a worker."""

@@ -57,10 +57,13 @@ class Supervisor:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def start(self, spec: ProcessSpec) -> Child:
-        """Start a process and keep it running from now on."""
+        """Start a process and keep it running from now on. Raises CannotContinue."""
         child = Child(spec)
+        try:
+            child.start()
+        except OSError as error:
+            raise CannotContinue(f"{spec.title} cannot be started: {error}") from error
         self._children.append(child)
-        child.start()
         self._write()
         return child
 
@@ -158,7 +161,11 @@ class Supervisor:
         for child in self._children:
             if child.due is not None and child.due <= now and not self._stopping:
                 child.restarts += 1
-                child.start()
+                try:
+                    child.start()
+                except OSError as error:
+                    child.put_off()
+                    self._progress.say(f"{child.spec.title} cannot be started: {error}")
                 self._write()
 
     def _seconds_to_next_start(self) -> float:

@@ -57,7 +57,7 @@ def already_up(installation: Installation, progress: Progress) -> int:
     """Say that it runs, and where; that is what was asked for."""
     record = read_record(installation.places)
     where = f"http://127.0.0.1:{record.port}/" if record else installation.url
-    state = "Already up" if record is None or record.ready else "Already starting"
+    state = "Already up" if record is not None and record.ready else "Already starting"
     progress.say(f"{state}: {where} (stop it with ./manage.py down)")
     return 0
 

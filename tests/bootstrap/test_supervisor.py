@@ -104,6 +104,20 @@ def test_what_a_child_started_ends_with_it(places: Places) -> None:
         wait_until(lambda: find_process(pid) is None, what="the grandchild's end")
 
 
+def test_a_program_that_is_gone_for_a_while_is_tried_again(places: Places) -> None:
+    program, aside = places.data / "sleeper", places.data / "aside"
+    program.write_text("#!/bin/sh\nexec sleep 1000\n")
+    program.chmod(0o755)
+    with supervising(places.data, str(program)) as supervisor:
+        first = wait_for_child(places)
+        program.rename(aside)
+        os.kill(first.pid, signal.SIGKILL)
+        wait_until(lambda: (record := read_record(places)) and record.processes[0].restarts)
+        assert supervisor.poll() is None
+        aside.rename(program)
+        wait_for_child(places, other_than=first.pid)
+
+
 def test_only_one_supervisor_holds_an_installation(places: Places) -> None:
     with supervising(places.data, *SLEEPER):
         wait_for_child(places)
