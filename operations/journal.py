@@ -103,15 +103,20 @@ def sum_up(operation: Operation, *, now: datetime) -> OperationState:
         operation.waiting_on = None
         operation.due_at = None
     operation.save(update_fields=["state", "started_at", "finished_at", "waiting_on", "due_at"])
+    tell(operation, after if before != after else "progress", now=now)
+    if finished and operation.parent_id is not None:
+        wake_worker(operation.parent_id)
+    return after
+
+
+def tell(operation: Operation, what: str, *, now: datetime) -> None:
+    """Tell the watchers of an operation what became of it."""
     publish(
         "operation",
-        after if before != after else "progress",
+        what,
         operation.pk,
         now=now,
         owner_id=operation.owner_id,
         operation_id=operation.pk,
         data={"resource_id": str(operation.resource_id or ""), "kind": operation.kind},
     )
-    if finished and operation.parent_id is not None:
-        wake_worker(operation.parent_id)
-    return after

@@ -47,7 +47,7 @@ def create_droplet(
         droplet = Droplet(resource=resource, hostname=hostname_for(resource.name))
         write_typed(droplet, spec, references)
         droplet.save(force_insert=True)
-        write_dependencies(call, droplet, references)
+        write_dependencies(call, droplet, references, fresh=True)
         return _open(call, droplet, DropletOperation.CREATE, parent_id=parent_id)
 
 
@@ -286,13 +286,20 @@ def write_typed(droplet: Droplet, spec: DropletSpec, references: References) -> 
     droplet.user_data = spec.user_data
 
 
-def write_dependencies(call: Call, droplet: Droplet, references: References) -> None:
-    """Write what the droplet depends on. Raises Invalid when that was deleted meanwhile."""
-    droplet.ssh_keys.set(references.keys)
+def write_dependencies(
+    call: Call, droplet: Droplet, references: References, *, fresh: bool = False
+) -> None:
+    """Write what the droplet depends on. Raises Invalid when that was deleted meanwhile.
+
+    A `fresh` droplet cannot depend on anything yet, so nothing is looked for to be removed.
+    """
+    if references.keys or not fresh:
+        droplet.ssh_keys.set(references.keys)
     wanted = {(Relation.IMAGE_SOURCE, references.image.pk)}
     wanted |= {(Relation.KEY_SOURCE, key.pk) for key in references.keys}
-    mine = Dependency.objects.filter(dependent_id=droplet.pk, resource__isnull=False)
-    mine.exclude(resource_id__in=[target for _, target in wanted]).delete()
+    if not fresh:
+        mine = Dependency.objects.filter(dependent_id=droplet.pk, resource__isnull=False)
+        mine.exclude(resource_id__in=[target for _, target in wanted]).delete()
     Dependency.objects.bulk_create(
         [
             Dependency(

@@ -9,12 +9,18 @@ from inventory.access import check_may_change
 from inventory.errors import Conflict, NotFound
 from inventory.models import Installation, Resource
 from operations.intents.call import Call, check_revision
-from operations.journal import Because, note, record, sum_up
+from operations.journal import Because, note, record, tell
 from operations.locks import lock_resource
 from operations.models import Operation, Step
 from operations.outbox import publish, wake_worker
 from operations.planning.steps import StepKind
-from operations.transitions import OPEN_OPERATIONS, StepEvent, StepState
+from operations.transitions import (
+    FINISHED_OPERATIONS,
+    OPEN_OPERATIONS,
+    StepEvent,
+    StepState,
+    summarize,
+)
 
 
 def lock_for_change(
@@ -47,6 +53,11 @@ def bump(resource: Resource, call: Call, *, generation: bool = True) -> None:
         resource.epoch = epoch
     resource.updated_at = call.now
     resource.save()
+    tell_declared(resource, call)
+
+
+def tell_declared(resource: Resource, call: Call) -> None:
+    """Tell the watchers that a resource was declared anew."""
     publish(
         "resource",
         "declared",
@@ -74,6 +85,8 @@ def open_operation(
     retry_of: Operation | None = None,
 ) -> Operation:
     """Write the operation and all its steps, supersede older ones, and wake a worker."""
+    state = summarize(StepState.UNSENT for _ in steps)
+    finished = state in FINISHED_OPERATIONS
     operation = Operation.objects.create(
         kind=kind,
         resource=resource,
@@ -90,16 +103,19 @@ def open_operation(
         parent_id=parent_id,
         retry_of=retry_of,
         previous=previous,
+        state=state,
         created_at=call.now,
-        due_at=call.now,
+        finished_at=call.now if finished else None,
+        due_at=None if finished else call.now,
     )
     Step.objects.bulk_create(
         Step(operation=operation, index=index, kind=step, created_at=call.now)
         for index, step in enumerate(steps)
     )
     note(operation, "opened", f"{call.actor.label} asked for {kind}.", now=call.now)
-    _supersede_older(operation, resource.pk, call)
-    sum_up(operation, now=call.now)
+    if resource.revision > 1:
+        _supersede_older(operation, resource.pk, call)
+    tell(operation, state, now=call.now)
     if steps:
         wake_worker(operation.pk)
     return operation

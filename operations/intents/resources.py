@@ -16,7 +16,7 @@ from inventory.specs import Spec
 from inventory.specs.base import check_labels, check_name
 from operations.audit import record_audit
 from operations.intents.call import Call, door
-from operations.intents.opening import bump, current_epoch, lock_for_change
+from operations.intents.opening import bump, current_epoch, lock_for_change, tell_declared
 
 Key = UUID | str | int
 Document = dict[str, object]
@@ -55,6 +55,7 @@ def insert_resource(call: Call, kind: Kind, metadata: Metadata, spec: Spec) -> R
         created_by_id=call.actor.user_id,
     )
     save_unless_named(resource)
+    tell_declared(resource, call)
     return resource
 
 

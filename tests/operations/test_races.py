@@ -34,7 +34,7 @@ def at_once(actions: list[Callable[[], object]], *, threads: int | None = None) 
             if gate is not None:
                 gate.wait()
             return action()
-        except Exception as error:  # noqa: BLE001  the caller judges what each raised
+        except Exception as error:
             return error
         finally:
             connection.close()

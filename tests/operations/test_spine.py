@@ -1,20 +1,30 @@
 """The way of a declaration through the control plane, message by message."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from agent.protocol.observations import GuestPower, Inventory
-from inventory.models import Node, Placement, Resource
-from inventory.specs import DropletSpec
+from inventory.errors import Conflict
+from inventory.models import Dependency, Node, Placement, Resource
+from inventory.specs import DropletSpec, ImageSpec
 from operations.executor import advance
 from operations.explaining import explain_operation
-from operations.intents.droplets import create_droplet, delete_droplet, reboot, set_power
+from operations.intents.droplets import (
+    create_droplet,
+    delete_droplet,
+    reboot,
+    rebuild,
+    resize,
+    set_power,
+)
+from operations.intents.images import create_image, delete_image
 from operations.intents.operations import cancel_operation
 from operations.intents.resources import Metadata
 from operations.models import Operation
-from operations.sweeps import sweep_drift
+from operations.sweeps import sweep_drift, sweep_lost, sweep_nodes
 from tests.operations.fleet import see
 
 pytestmark = pytest.mark.django_db
@@ -142,3 +152,65 @@ def test_a_late_inventory_is_dropped(call, image, node):
     answer = node.report(NOW, inventory=Inventory(complete=True))
     assert answer.stale
     assert sweep_drift(now=NOW).acted == 0
+
+
+def test_a_rebuild_from_another_image_lets_go_of_the_first(call, image, node):
+    other = ImageSpec(sha256="b" * 64, format="raw", size_bytes=10, url="https://images/y")
+    create_image(call, Metadata(name="other"), other)
+    operation = create(call)
+    rebuild(call, "hello", image="other")
+    needs = Dependency.objects.filter(dependent=operation.resource, resource__isnull=False)
+    assert [row.resource.name for row in needs] == ["other"]
+    delete_image(call, "tiny", confirm_name="tiny")
+    with pytest.raises(Conflict, match="in use by hello"):
+        delete_image(call, "other", confirm_name="other")
+
+
+def test_a_cancelled_resize_declares_again_what_was_and_gives_the_room_back(call, image, node):
+    creation = create(call, memory_mib=512)
+    advance(creation.pk, now=NOW)
+    (order,) = node.poll(NOW).orders
+    node.finish(NOW, order)
+    operation = resize(call, "hello", memory_mib=1024)
+    advance(operation.pk, now=NOW)
+    assert Node.objects.get(pk=node.node_id).used_memory_mib == 1024
+    cancel_operation(call, operation.pk)
+    assert Node.objects.get(pk=node.node_id).used_memory_mib == 512
+    droplet = Resource.objects.get(pk=creation.resource_id)
+    assert droplet.droplet.memory_mib == 512
+    assert droplet.spec["memory_mib"] == 512
+
+
+def test_an_operation_that_was_sent_cannot_be_taken_back(call, image, node):
+    operation = create(call)
+    advance(operation.pk, now=NOW)
+    node.poll(NOW)
+    with pytest.raises(Conflict, match="opposite change"):
+        cancel_operation(call, operation.pk)
+
+
+def test_a_dry_run_leaves_nothing(call, image, node):
+    trial = replace(call, dry_run=True)
+    assert create(trial).state == "queued"
+    assert not Resource.objects.filter(kind="droplet").exists()
+    assert not Operation.objects.filter(kind="droplet.create").exists()
+
+
+def test_silence_makes_what_was_sent_unknown_but_never_moves_the_placement(call, image, node):
+    operation = create(call)
+    advance(operation.pk, now=NOW)
+    node.poll(NOW)
+    sweep_nodes(now=NOW)
+    later = NOW
+    for _ in range(12):
+        later += timedelta(seconds=5)
+        sweep_nodes(now=later)
+        sweep_lost(now=later)
+    assert state(operation) == "reconciling"
+    row = Node.objects.get(pk=node.node_id)
+    assert [condition.kind for condition in row.conditions.all()] == ["unreachable"]
+    assert Placement.objects.get(released_at__isnull=True).node_id == node.node_id
+    node.report(later, ledger=node.ledger(converged=True), inventory=Inventory(complete=True))
+    assert state(operation) == "succeeded"
+    sweep_nodes(now=later)
+    assert not row.conditions.exists()
