@@ -145,7 +145,7 @@ def parse_seen(body: bytes) -> Seen:
         return Seen("", "")
     if not isinstance(document, dict):
         return Seen("", "")
-    return Seen(str(document.get("state") or ""), str(document.get("reason") or ""))
+    return Seen(str(document.get("state") or ""), str(document.get("why") or ""))
 
 
 def offers_kernel() -> bool:

@@ -147,6 +147,6 @@ def test_the_example_of_the_docs_is_filled_in_with_what_names_the_image() -> Non
 
 
 def test_what_the_api_says_of_a_droplet_is_read_and_anything_else_is_nothing() -> None:
-    assert parse_seen(b'{"state": "waiting", "reason": "no room"}') == Seen("waiting", "no room")
+    assert parse_seen(b'{"state": "waiting", "why": "no room"}') == Seen("waiting", "no room")
     for body in (b"", b"<html>", b"[]", b"{}"):
         assert parse_seen(body) == Seen("", "")
