@@ -16,7 +16,7 @@ def open_driver(
     state_dir: Path,
     installation_id: UUID,
     node_id: UUID,
-    uri: str = "qemu:///system",  # noqa: ARG001  not all drivers dial
+    uri: str = "qemu:///system",
     verify_images: bool = False,
 ) -> Hypervisor:
     """Return the driver of this name; it keeps images, disks and guests under `state_dir`.
@@ -34,6 +34,12 @@ def open_driver(
                 installation_id=installation_id,
                 node_id=node_id,
                 verify_images=verify_images,
+            )
+        case "libvirt":
+            from agent.drivers.libvirt.driver import LibvirtHypervisor  # noqa: PLC0415  as above
+
+            return LibvirtHypervisor(
+                state_dir, installation_id=installation_id, node_id=node_id, uri=uri
             )
         case _:
             raise ValueError(f"no driver is named {name!r}; there are {', '.join(DRIVERS)}")

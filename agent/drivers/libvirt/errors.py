@@ -1,0 +1,59 @@
+"""Sorts what libvirt says into what may be concluded from it."""
+
+from __future__ import annotations
+
+import libvirt
+
+from agent.drivers.base import DriverError, OutcomeUnknown, Refused
+
+_NOTHING_CHANGED = {
+    libvirt.VIR_ERR_ACCESS_DENIED: "libvirt.denied",
+    libvirt.VIR_ERR_ARGUMENT_UNSUPPORTED: "libvirt.unsupported",
+    libvirt.VIR_ERR_AUTH_CANCELLED: "libvirt.denied",
+    libvirt.VIR_ERR_AUTH_FAILED: "libvirt.denied",
+    libvirt.VIR_ERR_AUTH_UNAVAILABLE: "libvirt.denied",
+    libvirt.VIR_ERR_CONFIG_UNSUPPORTED: "libvirt.unsupported",
+    libvirt.VIR_ERR_DOM_EXIST: "libvirt.exists",
+    libvirt.VIR_ERR_INVALID_ARG: "libvirt.invalid",
+    libvirt.VIR_ERR_NO_DOMAIN: "libvirt.no_guest",
+    libvirt.VIR_ERR_NO_SUPPORT: "libvirt.unsupported",
+    libvirt.VIR_ERR_OPERATION_DENIED: "libvirt.denied",
+    libvirt.VIR_ERR_OPERATION_INVALID: "libvirt.wrong_state",
+    libvirt.VIR_ERR_OPERATION_UNSUPPORTED: "libvirt.unsupported",
+    libvirt.VIR_ERR_PARSE_FAILED: "libvirt.invalid",
+    libvirt.VIR_ERR_RESOURCE_BUSY: "libvirt.busy",
+    libvirt.VIR_ERR_XML_DETAIL: "libvirt.invalid",
+    libvirt.VIR_ERR_XML_ERROR: "libvirt.invalid",
+    libvirt.VIR_ERR_XML_INVALID_SCHEMA: "libvirt.invalid",
+}
+"""Errors that libvirt raises before it acts. Any other may come after, and proves nothing."""
+
+_CONNECTION_LOST = frozenset(
+    {
+        libvirt.VIR_ERR_INVALID_CONN,
+        libvirt.VIR_ERR_NO_CONNECT,
+        libvirt.VIR_ERR_RPC,
+    }
+)
+
+
+def sort_error(error: libvirt.libvirtError) -> DriverError:
+    """Return `Refused` if nothing can have changed, else `OutcomeUnknown`."""
+    message = error.get_error_message() or str(error)
+    code = _NOTHING_CHANGED.get(error.get_error_code())
+    if code is not None:
+        return Refused(code, message)
+    if is_connection_lost(error):
+        return OutcomeUnknown("libvirt.unreachable", message)
+    return OutcomeUnknown("libvirt.failed", message)
+
+
+def is_connection_lost(error: libvirt.libvirtError) -> bool:
+    """Return whether the connection that raised this is of no more use."""
+    remote = error.get_error_domain() in {libvirt.VIR_FROM_RPC, libvirt.VIR_FROM_REMOTE}
+    return remote or error.get_error_code() in _CONNECTION_LOST
+
+
+def is_gone(error: libvirt.libvirtError) -> bool:
+    """Return whether libvirt says that there is no such guest."""
+    return bool(error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN)
