@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from infra.cli.documents import Document, find, mapping, number, sequence, text
-from infra.cli.words import MISSING, age, labels, mebibytes, or_missing, size
+from infra.cli.words import MISSING, age, labels, mebibytes, or_missing, parse_time, size, span
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,17 @@ def _addresses(document: Document, _now: datetime) -> str:
     return ", ".join(str(address) for address in found) or MISSING
 
 
+def _scopes(document: Document, _now: datetime) -> str:
+    return ",".join(str(scope) for scope in sequence(document, "scopes")) or MISSING
+
+
+def _expires(document: Document, now: datetime) -> str:
+    moment = parse_time(text(document, "expires_at"))
+    if moment is None:
+        return "never"
+    return f"in {span(moment - now)}" if moment > now else "expired"
+
+
 def _conditions(document: Document, _now: datetime) -> str:
     kinds = [text(found, "kind") for found in sequence(document, "conditions")]
     return ",".join(kinds) or MISSING
@@ -85,7 +96,7 @@ DROPLET = (
     amount("VCPUS", str, "spec", "vcpus"),
     amount("MEMORY", mebibytes, "spec", "memory_mib"),
     amount("DISK", _gibibytes, "spec", "disk_gib"),
-    field("IMAGE", "spec", "image"),
+    reference("IMAGE", "image"),
     _AGE,
     Column("ADDRESSES", _addresses, wide=True),
     _OWNER,
@@ -173,9 +184,9 @@ FOUND = (
 TOKEN = (
     field("NAME", "name"),
     field("PREFIX", "prefix"),
-    field("SCOPES", "scopes"),
+    Column("SCOPES", _scopes),
     aged("USED", "last_used_at"),
-    field("EXPIRES", "expires_at"),
+    Column("EXPIRES", _expires),
     _AGE,
     _ID,
 )

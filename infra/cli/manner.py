@@ -29,7 +29,8 @@ class Manner:
 
     @property
     def query(self) -> dict[str, str]:
-        return {"dry_run": "true"} if self.dry_run else {}
+        query = {"dry_run": "true"} if self.dry_run else {}
+        return {**query, "reason": self.reason} if self.reason else query
 
 
 def _manner(

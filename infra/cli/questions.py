@@ -16,7 +16,10 @@ SERVER_ERROR = 500
 REFUSAL = 400
 
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
-IN_PROGRESS = frozenset({"idempotency.in_progress", "idempotency_in_progress"})
+ROLLED_BACK = frozenset({"internal", "busy"})
+"""Codes with which the server itself says that nothing was changed."""
+
+IN_PROGRESS = frozenset({"idempotency.in_progress"})
 """Our first attempt is still at work behind a connection that we lost."""
 
 
@@ -92,7 +95,8 @@ def lost(target: Target, question: Question, why: str) -> Failure:
 def refused(question: Question, answer: Answer) -> Failure:
     """Return the failure an answer of 400 or above stands for."""
     failure = failure_of(answer.status, answer.document)
-    if answer.status < SERVER_ERROR or not question.changes:
+    is_known = text(answer.document, "code") in ROLLED_BACK or answer.status < SERVER_ERROR
+    if is_known or not question.changes:
         return failure
     return uncertain(failure.what, question, request_id=failure.request_id)
 

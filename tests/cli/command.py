@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "infra.cli.main"]
@@ -90,13 +91,13 @@ class Terminal:
             stdout=self._theirs,
             stderr=self._theirs,
             start_new_session=True,
-            preexec_fn=self._own,
+            preexec_fn=self._own,  # noqa: PLW1509  one call; else Ctrl-C reaches nobody
         )
 
     def _own(self) -> None:
         fcntl.ioctl(self._theirs, termios.TIOCSCTTY, 0)
 
-    def __enter__(self) -> Terminal:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:

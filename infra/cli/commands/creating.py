@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from infra.cli.documents import Document
+from infra.cli import clock
+from infra.cli.documents import Document, text
 from infra.cli.failures import usage
 from infra.cli.kinds import BY_NAME
 from infra.cli.manner import Manner, changing
 from infra.cli.options import LabelsOption, NewNameArgument, OwnerOption, ZoneOption
+from infra.cli.printing import Format, print_object
 from infra.cli.session import session_of
 from infra.cli.sizes import sizes_body
-from infra.cli.writing import Change, carry_out, parse_labels
+from infra.cli.writing import Change, carry_out, parse_labels, send
 
 app = typer.Typer(help="Create one object from the command line.", no_args_is_help=True)
 
@@ -133,6 +136,40 @@ def zone(
     told = {"parent": parent, "kind_label": kind, "jurisdiction": jurisdiction}
     body.update({key: value for key, value in told.items() if value})
     _create(context, "zone", body, manner)
+
+
+@app.command("owner")
+@changing
+def owner(context: typer.Context, name: NewNameArgument, *, manner: Manner) -> None:
+    """Make an owner, a team that resources belong to."""
+    _create(context, "owner", {"name": name}, manner)
+
+
+@app.command("token")
+@changing
+def token(
+    context: typer.Context,
+    name: NewNameArgument,
+    *,
+    read_only: Annotated[bool, typer.Option("--read-only", help="It may change nothing.")] = False,
+    days: Annotated[
+        int | None, typer.Option("--days", min=1, metavar="COUNT", help="It ends after so many.")
+    ] = None,
+    manner: Manner,
+) -> None:
+    """Make an API token of your own and write it; it is shown only now."""
+    session = session_of(context)
+    body: dict[str, object] = {"name": name, "scope": "read" if read_only else "write"}
+    if days is not None:
+        body["expires_at"] = (clock.now() + timedelta(days=days)).isoformat()
+    with session.api() as api:
+        document = send(api, Change("POST", BY_NAME["token"].path, body), manner)
+    if manner.form in {Format.JSON, Format.YAML}:
+        print_object(session.output, BY_NAME["token"], document, manner.form, now=clock.now())
+        return
+    session.output.data(text(document, "token"))
+    session.output.say(f"Token {name} is shown only now; keep it, or revoke it with: "
+                       f"infra delete token {name}")  # fmt: skip
 
 
 def resource_body(
