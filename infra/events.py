@@ -71,6 +71,7 @@ def events_view(authenticate: Authenticate) -> View:
     async def events(request: HttpRequest) -> HttpResponseBase:
         if request.method != "GET":
             return HttpResponse(status=405, headers={"allow": "GET"})
+        await _give_back()
         try:
             actor = await web_threads().run(authenticate, request)
         except DatabaseError:
@@ -94,6 +95,15 @@ def events_view(authenticate: Authenticate) -> View:
 
 console_events = events_view(session_actor)
 """The stream for pages: whoever is signed in."""
+
+
+async def _give_back() -> None:
+    """Give back the connection that middleware has read the session with.
+
+    Django would hold it to the end of the answer, which for a stream may be hours; and whoever
+    holds one while waiting for another starves everybody when many come at once.
+    """
+    await sync_to_async(connections.close_all, thread_sensitive=True)()
 
 
 def _read_wish(request: HttpRequest, actor: Actor) -> Wish:
@@ -128,9 +138,7 @@ async def _stream(
     after: Place | None,
     recheck: Callable[[], Awaitable[Actor | None]],
 ) -> AsyncIterator[bytes]:
-    # Whatever read the database for this request gives its connection back now, not at the end
-    # of a stream that may last for hours.
-    await sync_to_async(connections.close_all, thread_sensitive=True)()
+    await _give_back()
     yield _HELLO
     try:
         async with hub.subscribe(wish.wants) as subscription:

@@ -36,6 +36,7 @@ BEAT_SECONDS = 5.0
 SILENCE_SECONDS = 20.0
 """Each side says every few seconds that it lives, and gives up on the other after some silence."""
 
+CLIENT_NAME = "infra-console"
 WINDOW_BYTES = 256 * 1024
 _PREFIX = "infra:console:"
 _log = structlog.get_logger(__name__)
@@ -108,7 +109,10 @@ class Relay:
     def __init__(self, url: str) -> None:
         # No silent reconnect: what was said meanwhile would be missing, and nobody would know.
         self._redis = Redis.from_url(
-            url, socket_connect_timeout=COMMAND_SECONDS, retry=Retry(NoBackoff(), 0)
+            url,
+            client_name=CLIENT_NAME,
+            socket_connect_timeout=COMMAND_SECONDS,
+            retry=Retry(NoBackoff(), 0),
         )
 
     async def close(self) -> None:

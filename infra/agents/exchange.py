@@ -93,7 +93,7 @@ class Exchange:
             return
         path = text_of(scope, "path")
         if path.startswith(IMAGE_PREFIX):
-            await self._image(scope, send)
+            await self._image(scope, receive, send)
             return
         reply = await answered(partial(self._reply, path, scope, receive))
         if reply is not None:
@@ -112,7 +112,7 @@ class Exchange:
             raise Refused(405, "method.wrong", "This path takes POST.", {"allow": "POST"})
         return await handler(scope, receive)
 
-    async def _image(self, scope: Scope, send: Send) -> None:
+    async def _image(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def known() -> Reply:
             await self._known(scope)
             return Reply(200)
@@ -121,7 +121,7 @@ class Exchange:
         if reply is not None and reply.status != 200:  # noqa: PLR2004  OK
             await reply.send(send)
         elif reply is not None:
-            await send_image(scope, send)
+            await send_image(scope, receive, send)
 
     async def _known(self, scope: Scope) -> KnownNode:
         return await self.threads.run(authenticated, fingerprint_of(scope), now=self.clock())

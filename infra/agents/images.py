@@ -11,7 +11,7 @@ from django.conf import settings
 
 from agent.protocol.messages import IMAGE_PATH
 from infra.agents.answers import problem
-from infra.http import Scope, Send, header, start_message, text_of
+from infra.http import Receive, Scope, Send, header, start_message, text_of
 
 IMAGE_PREFIX = IMAGE_PATH.partition("{")[0]
 CHUNK_BYTES = 512 * 1024
@@ -49,7 +49,7 @@ def read_range(stated: str | None, size: int) -> Span | None:
     return Span(start, end, size)
 
 
-async def send_image(scope: Scope, send: Send) -> None:
+async def send_image(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer GET or HEAD of an image: 200, 206, 404 or 416."""
     digest = text_of(scope, "path").removeprefix(IMAGE_PREFIX)
     method = text_of(scope, "method")
@@ -70,29 +70,42 @@ async def send_image(scope: Scope, send: Send) -> None:
         headers = {"content-range": f"bytes */{size}"}
         await problem(416, "range.unsatisfiable", detail, headers).send(send)
         return
-    await _send_span(path, span, size, send, head=method == "HEAD", digest=digest)
-
-
-async def _send_span(
-    path: Path, span: Span | None, size: int, send: Send, *, head: bool, digest: str
-) -> None:
     part = span or Span(0, size, size)
+    await send(start_message(200 if span is None else 206, _headers(digest, span, size)))
+    if method == "GET":
+        gone = asyncio.create_task(_client_gone(receive))
+        try:
+            await _send_bytes(path, part, send, gone)
+        finally:
+            gone.cancel()
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _headers(digest: str, span: Span | None, size: int) -> dict[str, str]:
+    length = size if span is None else span.end - span.start
     headers = {
         "content-type": "application/octet-stream",
-        "content-length": str(part.end - part.start),
+        "content-length": str(length),
         "accept-ranges": "bytes",
         "etag": f'"{digest}"',
     }
     if span is not None:
         headers["content-range"] = f"bytes {span.start}-{span.end - 1}/{size}"
-    await send(start_message(200 if span is None else 206, headers))
+    return headers
+
+
+async def _client_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _send_bytes(path: Path, span: Span, send: Send, gone: asyncio.Task[None]) -> None:
     with path.open("rb") as file:
-        file.seek(part.start)
-        left = 0 if head else part.end - part.start
-        while left > 0:
+        file.seek(span.start)
+        left = span.end - span.start
+        while left > 0 and not gone.done():
             chunk = await asyncio.to_thread(file.read, min(CHUNK_BYTES, left))
             if not chunk:
                 break  # the file shrank; the short answer tells the agent, and its digest would too
             left -= len(chunk)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})

@@ -17,12 +17,14 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.db import connection, transaction
 from django.utils import timezone
+from redis import Redis
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from agent.protocol.messages import PollResponse
 from infra import consoles
 from infra.agents.server import listen
+from infra.relay import CLIENT_NAME
 from infra.web import Web
 from inventory.identifiers import uuid7
 from inventory.models import AuditEvent, Membership, Node, Owner, Placement, Resource, User
@@ -289,3 +291,18 @@ def test_only_those_who_may_change_the_droplet_open_its_console(site: Site) -> N
 def test_an_address_that_is_no_console_is_refused(site: Site) -> None:
     with pytest.raises(InvalidStatus):
         connect(f"ws://127.0.0.1:{site.port}/console/ws/droplets/hello")
+
+
+def test_a_lost_relay_ends_the_console_and_says_so(
+    site: Site, enrolled: FakeNode, admin: User
+) -> None:
+    enrolled.settle()
+    with open_console(site, enrolled, admin) as (browser, agent):
+        redis = Redis.from_url(settings.ENVIRONMENT.redis())
+        for client in redis.client_list(_type="pubsub"):
+            if client["name"] == CLIENT_NAME:
+                redis.client_kill_filter(_id=client["id"])
+
+        assert "relay between the processes was lost" in notice(browser)["message"]
+        with pytest.raises(ConnectionClosed):
+            agent.recv(timeout=10)

@@ -5,11 +5,20 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 
+import psycopg
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from infra.event_log import BEGINNING, Place, parse_place, place_of, read_bounds, read_events
+from infra.event_log import (
+    BEGINNING,
+    Place,
+    horizon_of,
+    parse_place,
+    place_of,
+    read_bounds,
+    read_events,
+)
 from inventory.identifiers import uuid7
 from inventory.models import Event
 from operations.outbox import publish
@@ -100,3 +109,24 @@ def test_bounds_say_what_can_still_be_told() -> None:
 def test_places_are_read_strictly() -> None:
     assert parse_place("12-34") == Place(12, 34)
     assert [parse_place(odd) for odd in ("", "12", "-1-2", "1-2-3", "9" * 30 + "-1")] == [None] * 5
+
+
+def test_the_horizon_is_the_oldest_running_transaction_across_a_wrap() -> None:
+    epoch = 3 * 2**32
+
+    assert horizon_of(epoch + 10, []) == epoch + 10
+    assert horizon_of(epoch + 10, [7, 12]) == epoch + 7
+    assert horizon_of(epoch + 10, [11]) == epoch + 10
+    assert horizon_of(epoch + 10, [2**32 - 5]) == epoch - 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_long_transaction_of_another_database_holds_nothing_back() -> None:
+    options = connection.get_connection_params() | {"dbname": "postgres"}
+    options.pop("cursor_factory")
+    options.pop("context")
+    with psycopg.connect(**options) as neighbour:
+        neighbour.execute("SELECT pg_current_xact_id()")
+        tell_of("ours")
+
+        assert actions() == ["ours"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.conf import settings
@@ -12,7 +13,7 @@ from django.db import connection
 from infra import event_hub, events
 from inventory.identifiers import uuid7
 from inventory.models import Event, Membership, Owner, User
-from tests.events.conftest import Web, places, tell_of
+from tests.events.conftest import Listening, Web, places, tell_of
 from tests.events.test_event_log import open_transaction
 from tests.waiting import wait_until
 
@@ -175,8 +176,8 @@ def test_a_client_that_is_too_slow_is_cut_and_told(
 
 def test_many_clients_need_few_connections(web: Web, admin: User) -> None:
     clients = [web.listen(admin) for _ in range(40)]
-    for client in clients:
-        client.__enter__()
+    with ThreadPoolExecutor(len(clients)) as pool:
+        list(pool.map(Listening.__enter__, clients))  # all at once, as after a restart
     tell_of("create")
     for client in clients:
         client.wait_for(1)
@@ -189,4 +190,5 @@ def test_many_clients_need_few_connections(web: Web, admin: User) -> None:
         connections = cursor.fetchone()[0]
     for client in clients:
         client.__exit__()
-    assert connections < settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"]
+    pool = settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"]
+    assert connections <= pool + 1  # and the one that listens
