@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from infra.authority import ensure_authority
+from infra.cli_token import ensure_cli_token
 from inventory.access import Actor
 from inventory.models import Resource
 from operations.enrolment import create_enrolment_token
@@ -47,7 +48,7 @@ class Installed:
 
 
 class Command(BaseCommand):
-    """Makes what is missing: cache table, installation, authority, owner, person, zone, node."""
+    """Makes what is missing: cache table, authority, installation, owner, person, zone, node."""
 
     help = "Sets the installation up; what exists already is left as it is."
 
@@ -88,6 +89,7 @@ def install(*, node_name: str, zone_name: str, bare: bool) -> Installed:
         zone = ensure_zone(call, zone_name)
         node = ensure_node(call, node_name, zone)
         token = None if holds_certificate(node.pk, call) else create_enrolment_token(node, call)
+        ensure_cli_token(settings.ENVIRONMENT.data_dir / "secrets" / "cli_token", call)
         empty = not Resource.objects.exists()
     return Installed(
         installation_id=str(installation.pk),
