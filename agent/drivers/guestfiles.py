@@ -59,12 +59,13 @@ class Running(_Value):
 
 
 class Guest(_Value):
-    """One droplet on this hypervisor, whole or in part."""
+    """One droplet on this hypervisor, whole or in part. `crashed` says how it went off."""
 
     resource_id: UUID
     definition: Definition | None = None
     disk: Disk | None = None
     running: Running | None = None
+    crashed: bool = False
 
 
 class Call(_Value):
@@ -92,7 +93,8 @@ def kill_guest(folder: Path, resource_id: UUID) -> None:
     """End the guest as `kill -9` of its emulator would."""
     with locked(folder):
         guest = read_guest(folder, resource_id)
-        write_guest(folder, guest.model_copy(update={"running": None}))
+        crashed = guest.crashed or guest.running is not None
+        write_guest(folder, guest.model_copy(update={"running": None, "crashed": crashed}))
 
 
 def start_guest(folder: Path, resource_id: UUID) -> None:
@@ -110,7 +112,9 @@ def lose_guest(folder: Path, resource_id: UUID) -> None:
 def cut_power(folder: Path) -> None:
     """Stop every guest at once, as a power cut of the node would."""
     for path in sorted((folder / "guests").glob("*.json")):
-        kill_guest(folder, UUID(path.stem))
+        with locked(folder):
+            guest = read_guest(folder, UUID(path.stem))
+            write_guest(folder, guest.model_copy(update={"running": None, "crashed": False}))
 
 
 def add_foreign_guest(folder: Path, guest: FoundGuest) -> None:
@@ -152,7 +156,7 @@ def started(folder: Path, guest: Guest) -> Guest:
         memory_mib=guest.definition.memory_mib,
         restarts=guest.definition.restarts,
     )
-    return guest.model_copy(update={"running": running})
+    return guest.model_copy(update={"running": running, "crashed": False})
 
 
 def observation(guest: Guest) -> DropletObservation:
@@ -163,7 +167,7 @@ def observation(guest: Guest) -> DropletObservation:
     return DropletObservation(
         resource_id=guest.resource_id,
         generation=written.generation if written else Generation(epoch=1, counter=1),
-        power=GuestPower.RUNNING if running else GuestPower.STOPPED,
+        power=_power(guest),
         vcpus=sizes.vcpus if sizes else 0,
         memory_mib=sizes.memory_mib if sizes else 0,
         disk_gib=disk.disk_gib if disk else 0,
@@ -178,12 +182,18 @@ def found_guest(guest: Guest, definition: Definition) -> FoundGuest:
     return FoundGuest(
         name=f"infra-{guest.resource_id}",
         native_id=str(guest.resource_id),
-        power=GuestPower.RUNNING if guest.running else GuestPower.STOPPED,
+        power=_power(guest),
         vcpus=definition.vcpus,
         memory_mib=definition.memory_mib,
         installation_id=definition.installation_id,
         resource_id=guest.resource_id,
     )
+
+
+def _power(guest: Guest) -> GuestPower:
+    if guest.running is not None:
+        return GuestPower.RUNNING
+    return GuestPower.CRASHED if guest.crashed else GuestPower.STOPPED
 
 
 def read_guest(folder: Path, resource_id: UUID) -> Guest:
