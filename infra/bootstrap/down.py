@@ -35,7 +35,7 @@ def down(options: argparse.Namespace) -> int:
             end_leftovers(leftovers)
             outcome.text = "stopped"
     if options.guests:
-        stop_guests(places, read_choices(places), progress)
+        stop_guests(read_choices(places), progress)
     return 0
 
 

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from infra.bootstrap.places import Places
 from infra.bootstrap.progress import Progress
 from infra.bootstrap.record import Choices
 from infra.bootstrap.systempackages import find_program
 
-METADATA = "{urn:infra:droplet}"
+MARK = "{urn:infra:droplet}droplet"
 
 GRACE_SECONDS = 20.0
 """How long a guest may take to power off by itself before it is ended."""
@@ -25,12 +24,11 @@ VIRSH_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Guest:
-    """A running domain."""
+    """A running domain; `installation` is the id in our mark on it, empty without one."""
 
     uuid: str
     name: str
-    disks: tuple[str, ...]
-    is_infra: bool
+    installation: str
 
 
 def virsh(uri: str, *words: str) -> str:
@@ -58,49 +56,43 @@ def parse_guest(text: str) -> Guest | None:
         domain = ElementTree.fromstring(text)  # noqa: S314 - libvirt's own answer
     except ElementTree.ParseError:
         return None
-    metadata = domain.find("metadata")
-    sources = [disk.find("source") for disk in domain.iterfind("devices/disk")]
+    mark = domain.find(f"metadata/{MARK}")
     return Guest(
         uuid=domain.findtext("uuid", ""),
         name=domain.findtext("name", ""),
-        disks=tuple(source.get("file", "") for source in sources if source is not None),
-        is_infra=any(child.tag.startswith(METADATA) for child in metadata or ()),
+        installation="" if mark is None else mark.get("installation", ""),
     )
 
 
-def running_guests(places: Places, uri: str) -> list[Guest]:
-    """Return the running guests whose disks lie in the installation's folder."""
-    uuids = virsh(uri, "list", "--uuid").split()
-    read = [parse_guest(virsh(uri, "dumpxml", uuid)) for uuid in uuids]
-    return [guest for guest in read if guest is not None and belongs(guest, places)]
+def running_guests(choices: Choices) -> list[Guest]:
+    """Return the running guests that carry the installation's mark."""
+    if not (choices.libvirt_uri and choices.installation_id):
+        return []
+    uuids = virsh(choices.libvirt_uri, "list", "--uuid").split()
+    read = [parse_guest(virsh(choices.libvirt_uri, "dumpxml", uuid)) for uuid in uuids]
+    return [g for g in read if g is not None and g.installation == choices.installation_id]
 
 
-def belongs(guest: Guest, places: Places) -> bool:
-    """Return whether an installation made the guest: by its mark, and by where its disks are."""
-    inside = f"{places.data}/"
-    return guest.is_infra and any(disk.startswith(inside) for disk in guest.disks)
-
-
-def stop_guests(places: Places, choices: Choices, progress: Progress) -> None:
+def stop_guests(choices: Choices, progress: Progress) -> None:
     """Power the guests off, and end those that do not in time. The next `up` starts them again."""
     uri = choices.libvirt_uri
-    guests = running_guests(places, uri) if uri else []
+    guests = running_guests(choices)
     if not guests:
         progress.say("Guests: none runs")
         return
     with progress.step(f"{len(guests)} guests") as outcome:
         for guest in guests:
             virsh(uri, "shutdown", guest.uuid)
-        forced = _still_running(places, uri, guests)
+        forced = _still_running(choices, guests)
         for guest in forced:
             virsh(uri, "destroy", guest.uuid)
         outcome.text = f"stopped, {len(forced)} of them by force" if forced else "stopped"
 
 
-def _still_running(places: Places, uri: str, guests: Sequence[Guest]) -> list[Guest]:
+def _still_running(choices: Choices, guests: Sequence[Guest]) -> list[Guest]:
     deadline = time.monotonic() + GRACE_SECONDS
     left = list(guests)
     while left and time.monotonic() < deadline:
         signal.sigtimedwait((), LOOK_AGAIN_SECONDS)
-        left = running_guests(places, uri)
+        left = running_guests(choices)
     return left

@@ -34,7 +34,7 @@ def launch(
             start.servers()
             facts = start.declare_installation(bare=bare)
             start.control_plane()
-            start.node(facts.node_token, libvirt_uri=libvirt_uri)
+            start.node(facts, libvirt_uri=libvirt_uri)
             start.all_ready()
             if facts.declare_example:
                 Example(supervisor, installation, progress).show()

@@ -41,6 +41,7 @@ class Choices:
 
     port: int | None = None
     libvirt_uri: str = ""
+    installation_id: str = ""
 
 
 def replace_file(path: Path, text: str) -> None:

@@ -24,6 +24,7 @@ DOORS = {"web", "edge"}
 class Facts:
     """What `./manage.py install --json` told. Secrets are None when there was nothing to make."""
 
+    installation_id: str
     admin_password: str | None
     node_token: str | None
     declare_example: bool
@@ -34,6 +35,7 @@ def parse_facts(text: str) -> Facts:
     try:
         told = json.loads(text)
         return Facts(
+            installation_id=str(told.get("installation_id") or ""),
             admin_password=told.get("admin_password"),
             node_token=told.get("node_token"),
             declare_example=bool(told.get("declare_example")),
@@ -111,13 +113,13 @@ class Start:
             self._wait(self._behind)
             outcome.text = "ready"
 
-    def node(self, token: str | None, *, libvirt_uri: str) -> None:
-        """Enrol this machine when it has a token to, and start its agent."""
-        ports = self._installation.ports
-        write_choices(self._installation.places, Choices(ports.web, libvirt_uri))
-        if token:
+    def node(self, facts: Facts, *, libvirt_uri: str) -> None:
+        """Enrol this machine when there is a token for it, and start its agent."""
+        choices = Choices(self._installation.ports.web, libvirt_uri, facts.installation_id)
+        write_choices(self._installation.places, choices)
+        if facts.node_token:
             with self._progress.step("This machine") as outcome:
-                command = enrol_command(self._installation, token)
+                command = enrol_command(self._installation, facts.node_token)
                 self._run_program(command, "enrol")
                 outcome.text = "enrolled as a node"
         with self._progress.step("Node agent") as outcome:

@@ -55,7 +55,7 @@ def duration(seconds: float) -> str:
 
 
 def _print_guests(places: Places) -> None:
-    uri = read_choices(places).libvirt_uri
-    if uri:
-        names = [guest.name for guest in running_guests(places, uri)]
+    choices = read_choices(places)
+    if choices.libvirt_uri:
+        names = [guest.name for guest in running_guests(choices)]
         print(f"Guests on this machine: {', '.join(names) or 'none runs'}")
