@@ -1,5 +1,6 @@
 """The private PostgreSQL and Redis: really started, really stopped."""
 
+import json
 import os
 import signal
 import subprocess
@@ -147,7 +148,8 @@ def test_redis_keeps_nothing_and_has_no_port(places: Places) -> None:
 
 
 def test_the_facts_of_an_installation_are_read_from_its_answer() -> None:
-    facts = parse_facts('{"admin_password": "p", "node_token": null, "declare_example": true}')
-    assert facts == Facts(admin_password="p", node_token=None, declare_example=True)
+    told = {"installation_id": "i", "admin_password": "p", "node_token": None}
+    facts = parse_facts(json.dumps({**told, "declare_example": True, "zone_id": "z"}))
+    assert facts == Facts("i", admin_password="p", node_token=None, declare_example=True)
     with pytest.raises(CannotContinue, match="no JSON"):
         parse_facts("Traceback")
