@@ -24,16 +24,20 @@ DROPLET = "hello"
 RUNNING_SECONDS = 180.0
 """A guest without acceleration, on a machine busy with other things, needs a fraction of this."""
 
+BOOT_SECONDS = 120.0
+GREETING = "HELLO "
+
 LOOK_AGAIN_SECONDS = 0.5
 PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the API says of the droplet, and why, when there is a reason."""
+    """What the API says of the droplet, and why, when there is a reason. Empty: not known."""
 
-    state: str
-    reason: str
+    state: str = ""
+    reason: str = ""
+    id: str = ""
 
 
 class Example:
@@ -87,7 +91,7 @@ class Example:
 
     def _wait(self) -> None:
         with self._progress.step("The droplet hello") as outcome:
-            last = Seen("", "")
+            last = Seen()
 
             def runs() -> bool:
                 nonlocal last
@@ -103,6 +107,17 @@ class Example:
                 outcome.text = f"still {last.state or 'unseen'}; see: infra describe droplet hello"
                 return
             outcome.text = "runs"
+        self._show_console(last.id)
+
+    def _show_console(self, droplet_id: str) -> None:
+        """Print the guest's first words, from where the agent keeps what it wrote."""
+        droplets = self._installation.places.node / "storage" / "droplets"
+        console = droplets / droplet_id / "console.log"
+        with self._progress.step("Its serial console") as outcome:
+            spoke = self._supervisor.wait_until(
+                lambda: bool(greeting(console)), seconds=BOOT_SECONDS, every=LOOK_AGAIN_SECONDS
+            )
+            outcome.text = f"says {greeting(console)!r}" if spoke else "is still silent"
 
     def _look(self) -> Seen:
         places = self._installation.places
@@ -115,7 +130,7 @@ class Example:
             connection.request("GET", f"/api/v1/droplets/{DROPLET}", headers=headers)
             return parse_seen(connection.getresponse().read())
         except (OSError, http.client.HTTPException):
-            return Seen("", "")
+            return Seen()
         finally:
             connection.close()
 
@@ -142,10 +157,20 @@ def parse_seen(body: bytes) -> Seen:
     try:
         document = json.loads(body)
     except json.JSONDecodeError:
-        return Seen("", "")
+        return Seen()
     if not isinstance(document, dict):
-        return Seen("", "")
-    return Seen(str(document.get("state") or ""), str(document.get("why") or ""))
+        return Seen()
+    state, why, key = (str(document.get(name) or "") for name in ("state", "why", "id"))
+    return Seen(state, why, key)
+
+
+def greeting(console: Path) -> str:
+    """Return the line with which the guest says that it is up; empty while it has not."""
+    try:
+        lines = console.read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        return ""
+    return next((line.strip() for line in lines if line.startswith(GREETING)), "")
 
 
 def offers_kernel() -> bool:
