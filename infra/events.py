@@ -4,6 +4,9 @@ A client that names the last event it saw (`Last-Event-ID`, or `?after=`) is tol
 after it, then goes on live. `?topic=` and `?object_id=` narrow what is told; each may be repeated.
 Two events are not from the log: `resync` says that what was missed can no longer be told, `cut`
 that the client was too slow; after both it should read anew what it shows.
+
+Pages use `console_events`; the API makes its own view with `events_view` and its own way of
+telling who asks, for neither edge imports the other.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ from pydantic_core import from_json
 
 from agent.protocol.messages import Problem
 from agent.protocol.values import PROTOCOL_VERSION, WireValue
-from infra.http import BodyTooLarge, ClientGone, Reply
+from infra.agents.tls import fingerprint_of
+from infra.http import BodyTooLarge, ClientGone, Reply, Scope, peer_address, text_of
 from inventory.errors import Conflict, InfraError, Invalid, NotFound
 from operations.enrolment import IdentityRefused
 
@@ -79,18 +80,24 @@ def _check_protocol(stated: object) -> None:
         raise Refused(400, "protocol.unsupported", detail)
 
 
-async def answered(make: Callable[[], Awaitable[Reply]]) -> Reply | None:
+async def answered(scope: Scope, make: Callable[[], Awaitable[Reply]]) -> Reply | None:
     """Return the reply, or the Problem for whatever stopped it; None when nobody waits for it."""
     try:
         return await make()
     except ClientGone:
         return None
-    except Refused as error:
-        return problem(error.status, error.code, str(error), error.headers)
+    except (Refused, InfraError) as error:
+        _log.warning(
+            "agent_refused",
+            code=error.code,
+            path=text_of(scope, "path"),
+            peer=peer_address(scope),
+            certificate=fingerprint_of(scope),
+            reason=str(error),
+        )
+        return _told(error)
     except BodyTooLarge as error:
         return problem(413, "body.too_large", str(error))
-    except InfraError as error:
-        return _told(error)
     except DataError:
         return problem(400, "body.unstorable", "The body holds text that cannot be stored.")
     except DatabaseError as error:
@@ -103,7 +110,9 @@ async def answered(make: Callable[[], Awaitable[Reply]]) -> Reply | None:
         return problem(500, "failed", detail)
 
 
-def _told(error: InfraError) -> Reply:
+def _told(error: Refused | InfraError) -> Reply:
+    if isinstance(error, Refused):
+        return problem(error.status, error.code, str(error), error.headers)
     if isinstance(error, IdentityRefused):
         return problem(403, error.code, str(error))
     if isinstance(error, Invalid):

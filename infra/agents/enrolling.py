@@ -59,7 +59,7 @@ class Enrolling:
             headers = {"retry-after": str(int(wait) + 1)}
             await problem(429, "rate.limited", detail, headers).send(send)
             return
-        reply = await answered(partial(self._reply, scope, receive))
+        reply = await answered(scope, partial(self._reply, scope, receive))
         if reply is None:
             return
         if 400 <= reply.status < 500:  # noqa: PLR2004  refusals; our own failures do not count

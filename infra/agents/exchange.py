@@ -95,7 +95,7 @@ class Exchange:
         if path.startswith(IMAGE_PREFIX):
             await self._image(scope, receive, send)
             return
-        reply = await answered(partial(self._reply, path, scope, receive))
+        reply = await answered(scope, partial(self._reply, path, scope, receive))
         if reply is not None:
             await reply.send(send)
 
@@ -117,7 +117,7 @@ class Exchange:
             await self._known(scope)
             return Reply(200)
 
-        reply = await answered(known)
+        reply = await answered(scope, known)
         if reply is not None and reply.status != 200:  # noqa: PLR2004  OK
             await reply.send(send)
         elif reply is not None:

@@ -26,11 +26,12 @@ async def serve() -> None:
     authority.ensure_server_certificate(environment.edge_address, now=timezone.now())
     threads = DatabaseThreads(DATABASE_THREADS)
     wakes = NodeWakes()
+    relay = Relay(environment.redis())
     exchange = Exchange(
         authority=authority,
         threads=threads,
         wakes=wakes,
-        consoles=ConsoleRelay(Relay(environment.redis()), threads, wakes),
+        consoles=ConsoleRelay(relay, threads, wakes),
         take_poll=take_poll,
         take_report=take_report,
     )
@@ -47,4 +48,7 @@ async def serve() -> None:
         dialled_as=environment.edge_address,
     )
     stop_on_signals(edge)
-    await edge.run()
+    try:
+        await edge.run()
+    finally:
+        await relay.close()
