@@ -7,6 +7,7 @@ that a slow one delays only those that wait for it. Stopping the loop stops no g
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
@@ -88,6 +89,12 @@ class Loop:
                 task.cancel()
             for pool in (self._workers, self._surveyor, self._fetchers):
                 pool.shutdown(wait=False, cancel_futures=True)
+
+    async def settle(self, seconds: float) -> None:
+        """After the end: wait for driver calls that are under way, but not longer than this."""
+        ended = asyncio.to_thread(self._workers.shutdown, wait=True)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ended, seconds)
 
     def _tell_interrupted(self) -> None:
         for intent in self._around.intents.take_interrupted(at=clock.now()):

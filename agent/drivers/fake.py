@@ -109,7 +109,9 @@ class FakeHypervisor:
             return Unknown("the droplet cannot be read (declared)")
         with locked(self._folder):
             guest = read_guest(self._folder, resource_id)
-        if not self._owns(guest) or guest == Guest(resource_id=resource_id):
+        if not self._owns(guest):
+            return Unknown("A guest of that name belongs to somebody else.")
+        if guest == Guest(resource_id=resource_id):
             return Absent()
         return Present(
             observation(guest),
@@ -196,7 +198,9 @@ class FakeHypervisor:
         self._begin("open_console")
         with locked(self._folder):
             guest = read_guest(self._folder, resource_id)
-        if guest.definition is None or guest.running is None or not self._owns(guest):
+        if not self._owns(guest):
+            raise Refused("guest.foreign", "A guest of that name belongs to somebody else.")
+        if guest.definition is None or guest.running is None:
             raise Refused("droplet.not_running", "Only a running droplet has a console.")
         return _Console(self._folder, guest.definition.hostname, resource_id)
 

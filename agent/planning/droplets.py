@@ -72,7 +72,7 @@ def plan(
     if isinstance(observed, Absent):
         return Plan((*_make_disk(declaration, image_ready=image_ready), *_define(declaration)))
     if observed.droplet.power in _ON:
-        return _plan_on(declaration, observed.droplet, stop)
+        return _plan_on(declaration, observed, stop)
     return _plan_off(declaration, observed, image_ready=image_ready)
 
 
@@ -86,15 +86,14 @@ def _plan_absence(
     return Plan((Remove(declaration.resource_id),))
 
 
-def _plan_on(
-    declaration: DropletDeclaration, seen: DropletObservation, stop: StopAsked | None
-) -> Plan:
+def _plan_on(declaration: DropletDeclaration, observed: Present, stop: StopAsked | None) -> Plan:
+    seen = observed.droplet
     if _must_stop(declaration, seen):
         return _stop(seen, declaration.stop, stop)
     if seen.power is GuestPower.PAUSED:
         text = "The guest is paused. Whatever paused it had a reason that resuming would hide."
         return Plan(waiting_on=Wait(Waiting.GUEST_PAUSED, text, PAUSED_LOOK_SECONDS))
-    if seen.generation != declaration.generation:
+    if seen.generation != declaration.generation or not observed.defined:
         return Plan((Define(declaration),))
     return Plan()
 

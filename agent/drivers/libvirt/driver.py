@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import libvirt
@@ -26,10 +27,16 @@ from agent.drivers.base import (
 )
 from agent.drivers.libvirt.connection import Connection, Turn
 from agent.drivers.libvirt.console import LibvirtConsole
-from agent.drivers.libvirt.guests import SeenGuest, find_guest, look, look_at_all
+from agent.drivers.libvirt.guests import (
+    SeenGuest,
+    find_guest,
+    look,
+    look_at_all,
+    restores_otherwise,
+)
 from agent.drivers.libvirt.machine import Node
 from agent.drivers.libvirt.storage import RootDisk, Storage
-from agent.drivers.libvirt.xml import Owner, domain_xml
+from agent.drivers.libvirt.xml import Owner, domain_xml, read_domain
 from agent.observed import Absent, Present
 from agent.protocol.declarations import DropletDeclaration, ImageReference
 from agent.protocol.observations import DropletObservation, FoundGuest, GuestPower, Inventory
@@ -74,7 +81,7 @@ class LibvirtHypervisor:
         self._node = Node(
             storage=self._storage.folder,
             kept=state_dir / "acceleration.json",
-            separate_user=uri.endswith("/system"),
+            separate_user=urlsplit(uri).path == "/system",
         )
 
     def facts(self) -> HypervisorFacts:
@@ -116,7 +123,9 @@ class LibvirtHypervisor:
         try:
             seen = self._connection.call(lambda turn: self._look(turn, resource_id))
             disk = self._disk(resource_id)
-            if seen is not None and seen.belongs_to(self._owner):
+            if seen is not None:
+                if not seen.belongs_to(self._owner):
+                    return Unknown("A guest of that name belongs to somebody else.")
                 droplet = self._observation(seen)
                 return Present(droplet, defined=seen.kept is not None, disk=disk is not None)
         except (DriverError, OSError) as error:
@@ -162,14 +171,14 @@ class LibvirtHypervisor:
             if written != (droplet.restarts, machine.domain_type):
                 domain = self._define(turn, droplet.resource_id, self._prepare(droplet))
             turn.mark()
-            domain.createWithFlags(0)
+            domain.createWithFlags(_start_flags(domain))
 
         self._connection.call(work, seconds=START_SECONDS)
 
     def request_stop(self, resource_id: UUID) -> None:
         def work(turn: Turn) -> None:
-            ours = self._ours(turn, resource_id)
-            if ours.seen.power is GuestPower.RUNNING:
+            ours = self._ours_if_any(turn, resource_id)
+            if ours is not None and ours.seen.power is GuestPower.RUNNING:
                 turn.mark()
                 ours.domain.shutdownFlags(libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN)
 
@@ -177,8 +186,8 @@ class LibvirtHypervisor:
 
     def force_stop(self, resource_id: UUID) -> None:
         def work(turn: Turn) -> None:
-            ours = self._ours(turn, resource_id)
-            if ours.seen.is_on:
+            ours = self._ours_if_any(turn, resource_id)
+            if ours is not None and ours.seen.is_on:
                 turn.mark()
                 ours.domain.destroyFlags(libvirt.VIR_DOMAIN_DESTROY_DEFAULT)
 
@@ -186,10 +195,9 @@ class LibvirtHypervisor:
 
     def remove(self, resource_id: UUID) -> None:
         def work(turn: Turn) -> None:
-            domain = find_guest(turn.connection, resource_id)
-            if domain is None:
+            ours = self._ours_if_any(turn, resource_id)
+            if ours is None:
                 return
-            ours = self._ours(turn, resource_id)
             if ours.seen.is_on:
                 raise Refused("droplet.running", "A running droplet is not removed.")
             turn.mark()
@@ -241,10 +249,17 @@ class LibvirtHypervisor:
 
     def _ours(self, turn: Turn, resource_id: UUID) -> _Ours:
         """Return our guest. Raises `Refused` if there is none, or it is somebody else's."""
+        ours = self._ours_if_any(turn, resource_id)
+        if ours is None:
+            raise Refused("droplet.undefined", "The droplet has no definition.")
+        return ours
+
+    def _ours_if_any(self, turn: Turn, resource_id: UUID) -> _Ours | None:
+        """Return our guest, None if there is none. Raises `Refused` for somebody else's."""
         domain = find_guest(turn.connection, resource_id)
         seen = None if domain is None else look(domain)
         if domain is None or seen is None:
-            raise Refused("droplet.undefined", "The droplet has no definition.")
+            return None
         if not seen.belongs_to(self._owner):
             raise Refused("guest.foreign", "A guest of that name belongs to somebody else.")
         return _Ours(domain, seen)
@@ -266,7 +281,7 @@ class LibvirtHypervisor:
         disk = self._disk(mark.resource_id)
         return DropletObservation(
             resource_id=mark.resource_id,
-            generation=mark.generation,
+            generation=guest.generation,
             power=guest.power,
             vcpus=guest.live.vcpus,
             memory_mib=guest.live.memory_mib,
@@ -275,6 +290,11 @@ class LibvirtHypervisor:
             rebuilds=disk.record.rebuilds if disk else mark.rebuilds,
             image_sha256=disk.record.image_sha256 if disk else mark.image_sha256,
         )
+
+
+def _start_flags(domain: libvirt.virDomain) -> int:
+    kept = read_domain(domain.XMLDesc(libvirt.VIR_DOMAIN_XML_INACTIVE))
+    return int(libvirt.VIR_DOMAIN_START_FORCE_BOOT) if restores_otherwise(domain, kept) else 0
 
 
 def _leftover(resource_id: UUID, disk: RootDisk) -> DropletObservation:

@@ -6,7 +6,7 @@ import libvirt
 
 from agent.drivers.base import DriverError, OutcomeUnknown, Refused
 
-_NOTHING_CHANGED = {
+_CODES = {
     libvirt.VIR_ERR_ACCESS_DENIED: "libvirt.denied",
     libvirt.VIR_ERR_ARGUMENT_UNSUPPORTED: "libvirt.unsupported",
     libvirt.VIR_ERR_AUTH_CANCELLED: "libvirt.denied",
@@ -26,7 +26,7 @@ _NOTHING_CHANGED = {
     libvirt.VIR_ERR_XML_ERROR: "libvirt.invalid",
     libvirt.VIR_ERR_XML_INVALID_SCHEMA: "libvirt.invalid",
 }
-"""Errors that libvirt raises before it acts. Any other may come after, and proves nothing."""
+"""The permanent names of what people can do something about; the rest is `libvirt.failed`."""
 
 _CONNECTION_LOST = frozenset(
     {
@@ -37,15 +37,20 @@ _CONNECTION_LOST = frozenset(
 )
 
 
+_STILL_GOING = frozenset({libvirt.VIR_ERR_OPERATION_TIMEOUT, libvirt.VIR_ERR_AGENT_UNRESPONSIVE})
+
+
 def sort_error(error: libvirt.libvirtError) -> DriverError:
-    """Return `Refused` if nothing can have changed, else `OutcomeUnknown`."""
+    """Return `Refused` for an answer: libvirt puts back what it could not finish.
+
+    Only a connection that broke, or a wait that libvirt gave up, leaves the outcome unknown.
+    """
     message = error.get_error_message() or str(error)
-    code = _NOTHING_CHANGED.get(error.get_error_code())
-    if code is not None:
-        return Refused(code, message)
     if is_connection_lost(error):
         return OutcomeUnknown("libvirt.unreachable", message)
-    return OutcomeUnknown("libvirt.failed", message)
+    if error.get_error_code() in _STILL_GOING:
+        return OutcomeUnknown("libvirt.busy", message)
+    return Refused(_CODES.get(error.get_error_code(), "libvirt.failed"), message)
 
 
 def is_connection_lost(error: libvirt.libvirtError) -> bool:

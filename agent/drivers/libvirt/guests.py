@@ -12,8 +12,10 @@ from agent.drivers.libvirt.connection import Turn
 from agent.drivers.libvirt.errors import is_connection_lost, is_gone
 from agent.drivers.libvirt.xml import Description, Mark, Owner, domain_name, read_domain
 from agent.protocol.observations import GuestPower
+from agent.protocol.values import Generation
 
 LOOKS = 5
+LOWEST = Generation(epoch=1, counter=1)
 
 _POWER = {
     libvirt.VIR_DOMAIN_NOSTATE: GuestPower.RUNNING,
@@ -23,8 +25,10 @@ _POWER = {
     libvirt.VIR_DOMAIN_PAUSED: GuestPower.PAUSED,
     libvirt.VIR_DOMAIN_PMSUSPENDED: GuestPower.PAUSED,
     libvirt.VIR_DOMAIN_SHUTOFF: GuestPower.STOPPED,
-    libvirt.VIR_DOMAIN_CRASHED: GuestPower.CRASHED,
+    # Held by an emulator that still has its disk: it has to be cut off before it can start.
+    libvirt.VIR_DOMAIN_CRASHED: GuestPower.PAUSED,
 }
+_DIED = frozenset({libvirt.VIR_DOMAIN_SHUTOFF_CRASHED, libvirt.VIR_DOMAIN_SHUTOFF_FAILED})
 _ON = frozenset({GuestPower.RUNNING, GuestPower.PAUSED})
 
 
@@ -45,6 +49,11 @@ class SeenGuest:
     def mark(self) -> Mark | None:
         """What the newest definition says."""
         return (self.kept or self.live).mark
+
+    @property
+    def generation(self) -> Generation:
+        """What its definition was written under; the lowest there is when it has none."""
+        return self.kept.mark.generation if self.kept and self.kept.mark else LOWEST
 
     @property
     def resource_id(self) -> UUID | None:
@@ -101,6 +110,25 @@ def look(domain: libvirt.virDomain) -> SeenGuest | None:
     raise OutcomeUnknown("libvirt.restless", f"{domain.name()} changes faster than it is read.")
 
 
+def restores_otherwise(domain: libvirt.virDomain, kept: Description) -> bool:
+    """Return whether a start would wake a saved memory that is not of this very definition.
+
+    Somebody may have saved the guest by hand, and its disk may have been made anew since.
+    """
+    if not domain.hasManagedSaveImage(0):
+        return False
+    return not same_start(read_domain(domain.managedSaveGetXMLDesc(0)), kept)
+
+
+def same_start(one: Description, other: Description) -> bool:
+    """Return whether both documents would start the same guest on the same disk."""
+    if one.mark is None or other.mark is None:
+        return False
+    numbers = [(each.mark.restarts, each.mark.rebuilds) for each in (one, other) if each.mark]
+    sizes = [(each.vcpus, each.memory_mib) for each in (one, other)]
+    return numbers[0] == numbers[1] and sizes[0] == sizes[1]
+
+
 def look_at_all(turn: Turn) -> tuple[list[SeenGuest], list[str]]:
     """Return all guests, and one sentence for each that could not be read."""
     guests: list[SeenGuest] = []
@@ -120,5 +148,6 @@ def look_at_all(turn: Turn) -> tuple[list[SeenGuest], list[str]]:
 
 
 def _power(state: int, reason: int) -> GuestPower:
-    died = state == libvirt.VIR_DOMAIN_SHUTOFF and reason == libvirt.VIR_DOMAIN_SHUTOFF_CRASHED
-    return GuestPower.CRASHED if died else _POWER.get(state, GuestPower.RUNNING)
+    if state == libvirt.VIR_DOMAIN_SHUTOFF and reason in _DIED:
+        return GuestPower.CRASHED
+    return _POWER.get(state, GuestPower.RUNNING)

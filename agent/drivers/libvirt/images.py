@@ -21,6 +21,7 @@ READABLE = 0o644
 
 QCOW2_MAGIC = b"QFI\xfb"
 HEADER_BYTES = 112
+_FETCHING = ".fetching-"
 _EXTERNAL_DATA_FILE = 1 << 2
 _FOREIGN_MAGICS = {
     QCOW2_MAGIC: "qcow2",
@@ -69,7 +70,7 @@ class ImageCache:
         if self.has(image):
             return
         check_room(self._folder, image.size_bytes)
-        fresh = self._folder / f".fetching-{image.sha256}-{os.getpid()}"
+        fresh = self._folder / f"{_FETCHING}{image.sha256}"
         try:
             with stream(image) as chunks:
                 _receive(image, chunks, fresh)
@@ -79,6 +80,11 @@ class ImageCache:
             sync_folder(self._folder)
         finally:
             fresh.unlink(missing_ok=True)
+
+    def sweep(self) -> None:
+        """Remove what fetches that were cut off have left; one agent has this folder."""
+        for path in self._folder.glob(f"{_FETCHING}*"):
+            path.unlink(missing_ok=True)
 
 
 def check_room(folder: Path, wanted_bytes: int) -> None:

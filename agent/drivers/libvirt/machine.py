@@ -39,7 +39,7 @@ class Node:
         return Machine(_emulator() or EMULATOR, "kvm" if kind is Kind.KVM else "qemu")
 
     def problem(self) -> str:
-        """Return why no guest can run here, in words; "" if some can."""
+        """Return why no guest can run here, in words; "" if one can."""
         if _emulator() is None:
             return f"{EMULATOR} is not installed."
         closed = list(untraversable(self._storage)) if self._separate_user else []

@@ -68,6 +68,7 @@ class Storage:
             path.mkdir(parents=True, exist_ok=True)
             path.chmod(PASSABLE)
         self._sweep()
+        self.images.sweep()
 
     def droplets(self) -> tuple[UUID, ...]:
         """Return the droplets of which a root disk of ours is here. Raises `OSError`."""
