@@ -3,10 +3,12 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from infra.console.views.signing_in import admin_sign_in
 from infra.health import health
 
 urlpatterns = [
     path("healthz", health),
+    path("admin/login/", admin_sign_in),
     path("admin/", admin.site.urls),
     path("", include("infra.console.urls")),
 ]

@@ -44,3 +44,27 @@ def details(world: World) -> dict[str, str]:
     pages["key"] = f"/keys/{spec.ssh_keys.get().pk}/"
     pages["terminal"] = f"/droplets/{world.droplets['running'].pk}/terminal/"
     return pages
+
+
+def samples(world: World) -> list[str]:
+    """Return one page for each way a page can look, for checks that take a second each."""
+    pages = details(world)
+    names = [
+        "zone europe",
+        "node ready",
+        "node unreachable",
+        "node joining",
+        "droplet running",
+        "droplet waiting",
+        "droplet silent",
+        "droplet gone",
+        "operation running",
+        "operation waiting",
+        "operation lost",
+        "operation refused",
+        "operation cancelled",
+        "image",
+        "key",
+        "terminal",
+    ]
+    return [pages[name] for name in names]

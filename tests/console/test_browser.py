@@ -17,7 +17,7 @@ from operations.journal import Because, record
 from operations.models import Operation
 from operations.transitions import StepEvent
 from tests import factories
-from tests.console.addresses import FORMS, LISTS, details
+from tests.console.addresses import FORMS, LISTS, samples
 from tests.console.screens import CHROMIUM, FLAGS, Screen, screen, web_process
 from tests.console.world import World
 
@@ -83,7 +83,7 @@ def test_every_page_is_accessible_in_both_themes_and_breaks_no_policy(
 ) -> None:
     window = open_screen()
     found: dict[str, list[str]] = {}
-    for path in [*LISTS, *FORMS, "/search/?q=n", *details(world).values(), "/nothing-here/"]:
+    for path in [*LISTS, *FORMS, "/search/?q=n", *samples(world), "/nothing-here/"]:
         window.open(path)
         refused = [text for text in window.complaints if "404" not in text]
         for theme in ("light", "dark"):
@@ -235,7 +235,7 @@ def test_a_phone_shows_every_list_without_sideways_scrolling(
 ) -> None:
     window = open_screen(viewport={"width": 390, "height": 800})
     wide = {}
-    for path in [*LISTS, "/droplets/new/", *details(world).values()]:
+    for path in [*LISTS, "/droplets/new/", *samples(world)]:
         page = window.open(path)
         wide[path] = page.evaluate("document.documentElement.scrollWidth") > 390
     page.locator("[data-drawer]").click()

@@ -94,6 +94,16 @@ def test_hostile_names_are_refused_and_recorded_plainly(client: Client, admin) -
         assert sign_in(client, name, "wrong").status_code == 401
 
 
+def test_the_admin_asks_at_the_same_door(client: Client, viewer: Client, admin) -> None:
+    lost = client.get("/admin/inventory/zone/", follow=True)
+    turned = viewer.get("/admin/", follow=True)
+
+    assert lost.redirect_chain[-1][0] == "/sign-in/?next=/admin/inventory/zone/"
+    assert turned.status_code == 403
+    assert sign_in(client, next="/admin/")["Location"] == "/admin/"
+    assert b"Infra facts" in client.get("/admin/").content
+
+
 def test_signing_out_ends_the_session_and_needs_a_form(browser: Client) -> None:
     assert browser.get("/sign-out/").status_code == 405
     assert browser.post("/sign-out/").status_code == 302

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -26,6 +25,7 @@ from infra.console.listing import (
     text_of,
 )
 from infra.console.refusals import refusal_of
+from infra.joining import join_command
 from inventory.access import access_node, check_may_administer
 from inventory.errors import InfraError
 from inventory.lifecycles import NODE_TRANSITIONS, NodeEvent, NodeLifecycle
@@ -110,7 +110,7 @@ def _show(request: PageRequest, node: Node, *, token: str = "") -> HttpResponse:
         "now": timezone.now(),
         "token": token,
         "token_hours": int(TOKEN_LIFE.total_seconds() // 3600),
-        "join_command": _join_command(token) if token else "",
+        "join_command": join_command(token) if token else "",
     }
     part = "console/nodes/part.html" if request.htmx else "console/nodes/detail.html"
     return render(request, part, context)
@@ -119,11 +119,6 @@ def _show(request: PageRequest, node: Node, *, token: str = "") -> HttpResponse:
 def _possible_events(node: Node) -> list[NodeEvent]:
     state = NodeLifecycle(node.lifecycle)
     return [event for event in PEOPLE_ASK if (state, event) in NODE_TRANSITIONS]
-
-
-def _join_command(token: str) -> str:
-    place = f"https://{settings.ENVIRONMENT.edge_address}:{settings.ENVIRONMENT.enrol_port}"
-    return f"infra-agent join --control-plane {place} --token {token}"
 
 
 @require_POST

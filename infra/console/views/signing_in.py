@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.contrib.auth import logout
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.views import LoginView, redirect_to_login
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -69,6 +70,13 @@ class SignIn(LoginView):
         response = super().form_invalid(form)
         response.status_code = 401
         return response
+
+
+def admin_sign_in(request: HttpRequest) -> HttpResponse:
+    """Lead to the one sign-in page; whoever is signed in but not staff is told so."""
+    if request.user.is_authenticated:
+        raise PermissionDenied
+    return redirect_to_login(request.GET.get("next", "/admin/"))
 
 
 @require_POST

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from django.contrib import messages
@@ -43,13 +44,18 @@ def zone_detail(request: PageRequest, key: str) -> HttpResponse:
     """Show one zone: the sums, the zones in it, the nodes in it."""
     zone = access_zone(request.actor, key)
     rows = list_zone_rows(request.actor)
+    own = next(row for row in rows if row.zone.pk == zone.pk)
     inside = within(zone.pk, frame_of(request).zones)
     nodes = list_nodes(NodeFilter(zone_ids=inside), order=Order("name"), after="", size=NODES_SHOWN)
     context = {
         "crumbs": _trail(zone, rows),
         "zone": zone,
-        "row": next(row for row in rows if row.zone.pk == zone.pk),
-        "children": [row for row in rows if row.zone.pk in inside and row.zone.pk != zone.pk],
+        "row": own,
+        "children": [
+            replace(row, depth=row.depth - own.depth - 1)
+            for row in rows
+            if row.zone.pk in inside and row.zone.pk != zone.pk
+        ],
         "nodes": nodes.rows,
         "activity": activity_of(zone.pk),
         "may_administer": request.actor.may_administer,

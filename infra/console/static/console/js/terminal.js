@@ -40,16 +40,10 @@ function say(text) {
   state.textContent = text;
 }
 
-function onText(text) {
-  // Words of the relay are JSON; bytes of the guest are binary.
-  let notice;
-  try {
-    notice = JSON.parse(text);
-  } catch {
-    terminal.write(text);
-    return;
-  }
-  say(notice.message ?? notice.reason ?? notice.event ?? text);
+function onNotice({ kind, message }) {
+  say(kind === "open" ? `${message} If nothing shows, press Enter.` : message);
+  if (kind === "open") terminal.focus();
+  return kind === "closed" ? message : "";
 }
 
 function connect() {
@@ -60,18 +54,14 @@ function connect() {
   mine.binaryType = "arraybuffer";
   socket = mine;
   let why = "";
-  mine.addEventListener("open", () => {
-    say("Connected. If nothing shows, press Enter.");
-    terminal.focus();
-  });
   mine.addEventListener("message", ({ data }) => {
-    if (typeof data === "string") onText(data);
+    // Words of the relay are text; bytes of the guest are binary.
+    if (typeof data === "string") why = onNotice(JSON.parse(data));
     else terminal.write(new Uint8Array(data));
   });
-  mine.addEventListener("close", (event) => {
+  mine.addEventListener("close", () => {
     if (socket !== mine) return;
-    why = event.reason || "The connection ended.";
-    say(`${why} The guest goes on. Connect again when you like.`);
+    say(`${why || "The connection ended."} The guest goes on. Connect again when you like.`);
   });
 }
 
