@@ -19,7 +19,7 @@ def accepts(port: int, address: str = "127.0.0.1") -> bool:
         return False
 
 
-def answers_health(port: int, path: str = "/healthz", address: str = "127.0.0.1") -> bool:
+def answers_health(port: int, path: str = "/readyz", address: str = "127.0.0.1") -> bool:
     """Return whether the web process says it is well."""
     connection = http.client.HTTPConnection(address, port, timeout=PATIENCE)
     try:

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,11 +22,13 @@ LOCKS = {"product": "requirements.lock", "tests": ".ci/requirements.lock"}
 
 STAMP = "infra-stamp.json"
 
-LAYOUT = "1"
+LAYOUT = "2"
 """Part of every stamp; another number makes every environment new."""
 
 PROGRAMS = {"infra": "infra.cli.main", "infra-agent": "agent.main"}
 """The checkout's own programs and the modules whose `run` they call."""
+
+METADATA = "Metadata-Version: 2.1\nName: infra\nVersion: {version}\n"
 
 PROGRAM_TEXT = """#!{python}
 import sys
@@ -47,7 +50,8 @@ def wanted_stamp(checkout: Path, venv: Path, *, parts: Sequence[str]) -> dict[st
 
     The Python that counts is the one the environment was made with, whichever runs this.
     """
-    base = "\0".join((LAYOUT, str(checkout), str(venv), str(venv_python(venv).resolve())))
+    python = venv_python(venv).resolve()
+    base = "\0".join((LAYOUT, project_version(checkout), str(checkout), str(venv), str(python)))
     return {
         part: hashlib.sha256(base.encode() + (checkout / LOCKS[part]).read_bytes()).hexdigest()
         for part in parts
@@ -150,12 +154,23 @@ def _run(command: Sequence[str], environment: Mapping[str, str] | None = None) -
         raise CannotContinue(f"This failed: {' '.join(command)}\n{tail}")
 
 
+def project_version(checkout: Path) -> str:
+    """Return the product's version."""
+    return str(tomllib.loads((checkout / "pyproject.toml").read_text())["project"]["version"])
+
+
 def write_programs(venv: Path, checkout: Path) -> None:
     """Make the checkout importable in the environment, and write its two programs there."""
     python = venv_python(venv)
-    scheme = sysconfig.get_path("purelib", "venv", vars={"base": str(venv), "platbase": str(venv)})
-    Path(scheme).mkdir(parents=True, exist_ok=True)
-    (Path(scheme) / "infra-checkout.pth").write_text(f"{checkout}\n")
+    base = {"base": str(venv), "platbase": str(venv)}
+    packages = Path(sysconfig.get_path("purelib", "venv", vars=base))
+    packages.mkdir(parents=True, exist_ok=True)
+    (packages / "infra-checkout.pth").write_text(f"{checkout}\n")
+    version = project_version(checkout)
+    # What `importlib.metadata` reads; the code itself stays in the checkout.
+    described = packages / f"infra-{version}.dist-info"
+    described.mkdir(exist_ok=True)
+    (described / "METADATA").write_text(METADATA.format(version=version))
     for name, module in PROGRAMS.items():
         program = venv / "bin" / name
         program.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from django.test import Client
 
 @pytest.mark.django_db
 def test_it_is_well_when_the_database_answers_and_asks_for_no_sign_in(client: Client) -> None:
-    answer = client.get("/healthz")
+    answer = client.get("/readyz")
     assert answer.status_code == 200
     assert "no-store" in answer.headers["Cache-Control"]
 
@@ -21,9 +21,9 @@ def test_it_is_not_well_when_the_database_does_not_answer(
         raise DatabaseError("gone")
 
     monkeypatch.setattr(CursorWrapper, "execute", fail)
-    assert client.get("/healthz").status_code == 503
+    assert client.get("/readyz").status_code == 503
 
 
 @pytest.mark.django_db
 def test_it_is_only_read(client: Client) -> None:
-    assert client.post("/healthz").status_code == 405
+    assert client.post("/readyz").status_code == 405

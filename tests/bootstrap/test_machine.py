@@ -50,7 +50,7 @@ class Machine:
         return self.manage("up", "--bare", "--detach", "--port", str(self.port), *words)
 
     def health(self) -> int:
-        url = f"http://127.0.0.1:{self.port}/healthz"
+        url = f"http://127.0.0.1:{self.port}/readyz"
         with urllib.request.urlopen(url, timeout=5) as answer:
             return int(answer.status)
 

@@ -16,9 +16,13 @@ from infra.bootstrap.virtualenv import (
 )
 
 
+PROJECT = '[project]\nversion = "1.2"\n'
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     (tmp_path / ".ci").mkdir()
+    (tmp_path / "pyproject.toml").write_text(PROJECT)
     (tmp_path / "requirements.lock").write_text("one==1\n")
     (tmp_path / ".ci" / "requirements.lock").write_text("two==2\n")
     return tmp_path
@@ -69,6 +73,8 @@ def test_uv_is_told_of_pips_index_unless_it_has_its_own() -> None:
 def test_the_programs_run_the_checkout_from_anywhere(tmp_path: Path) -> None:
     venv, checkout = tmp_path / "venv", tmp_path / "checkout"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    checkout.mkdir()
+    (checkout / "pyproject.toml").write_text(PROJECT)
     for package, word in (("infra/cli", "infra"), ("agent", "agent")):
         (checkout / package).mkdir(parents=True)
         (checkout / package / "main.py").write_text(f"def run():\n    print('{word}')\n")
@@ -78,3 +84,14 @@ def test_the_programs_run_the_checkout_from_anywhere(tmp_path: Path) -> None:
             [venv / "bin" / program], capture_output=True, text=True, cwd="/", check=True
         )
         assert done.stdout.strip() == word
+    told = subprocess.run(
+        [
+            venv / "bin" / "python",
+            "-c",
+            "import importlib.metadata as m; print(m.version('infra'))",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.strip() == "1.2"
