@@ -15,7 +15,6 @@ from infra.bootstrap.virtualenv import (
     write_programs,
 )
 
-
 PROJECT = '[project]\nversion = "1.2"\n'
 
 
