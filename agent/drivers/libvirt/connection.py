@@ -76,6 +76,7 @@ class Connection:
         self._call_seconds = call_seconds
         self._open: libvirt.virConnect | None = None
         self._wakers: list[Callable[[], None]] = []
+        self._mourners: list[Callable[[libvirt.virConnect], None]] = []
         self._abandoned: list[threading.Thread] = []
         self._closed = False
         run_event_loop()
@@ -83,28 +84,33 @@ class Connection:
     def call(self, work: Callable[[Turn], T], *, seconds: float | None = None) -> T:
         """Return what `work` returns; it may take `seconds` (the connection's limit when None).
 
+        Opening the connection may take the connection's limit at most.
+
         Raises `Refused` or `OutcomeUnknown`, and lets through what `work` raises by itself.
         """
         self._abandoned = [thread for thread in self._abandoned if thread.is_alive()]
         if len(self._abandoned) >= ABANDONED_LIMIT:
             raise OutcomeUnknown("libvirt.hung", "libvirt does not answer; calls are piling up.")
         limit = self._call_seconds if seconds is None else seconds
-        late = threading.Event()
+        late, opened = threading.Event(), threading.Event()
         turns: list[Turn] = []
 
         def run() -> T:
-            turns.append(Turn(self._obtain()))
+            try:
+                turns.append(Turn(self._obtain()))
+            finally:
+                opened.set()
             if late.is_set():
                 raise GivenUp
             return work(turns[0])
 
         running = _Work(run)
-        running.thread.join(limit)
+        running.thread.join(limit if opened.wait(min(limit, self._call_seconds)) else 0)
         if running.thread.is_alive():
             late.set()
             self._abandoned.append(running.thread)
             self._give_up(turns)
-            raise OutcomeUnknown("libvirt.hung", f"libvirt has not answered within {limit:g} s.")
+            raise OutcomeUnknown("libvirt.hung", "libvirt has not answered in time.")
         try:
             return running.result()
         except libvirt.libvirtError as error:
@@ -115,6 +121,10 @@ class Connection:
     def watch(self, wake: Callable[[], None]) -> None:
         """Call `wake` whenever a guest changed or the connection was lost."""
         self._wakers.append(wake)
+
+    def on_loss(self, mourn: Callable[[libvirt.virConnect], None]) -> None:
+        """Call `mourn` with a connection that was lost or given up: libvirt tells no stream."""
+        self._mourners.append(mourn)
 
     def close(self) -> None:
         """Let go of the connection; the next call opens it again. Watching ends for good."""
@@ -140,8 +150,7 @@ class Connection:
     def _give_up(self, turns: list[Turn]) -> None:
         for turn in turns:
             turn.give_up()
-            if self._open is turn.connection:
-                self._open = None
+            self._mourn(turn.connection)
             self._close(turn.connection)
 
     def _close(self, connection: libvirt.virConnect) -> threading.Thread:
@@ -159,9 +168,14 @@ class Connection:
         self._wake()
 
     def _lost(self, connection: libvirt.virConnect, _reason: int, _opaque: None) -> None:
+        self._mourn(connection)
+        self._wake()
+
+    def _mourn(self, connection: libvirt.virConnect) -> None:
         if self._open is connection:
             self._open = None
-        self._wake()
+        for mourn in tuple(self._mourners):
+            mourn(connection)
 
     def _wake(self) -> None:
         for wake in () if self._closed else tuple(self._wakers):

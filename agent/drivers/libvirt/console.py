@@ -25,7 +25,8 @@ _ENDED = libvirt.VIR_STREAM_EVENT_ERROR | libvirt.VIR_STREAM_EVENT_HANGUP
 class LibvirtConsole:
     """An open console. The newest one takes it over from whoever had it before."""
 
-    def __init__(self, stream: libvirt.virStream) -> None:
+    def __init__(self, connection: libvirt.virConnect, stream: libvirt.virStream) -> None:
+        self.connection = connection
         self._stream = stream
         self._changed = threading.Condition()
         self._waiting: deque[bytes] = deque()
@@ -63,6 +64,10 @@ class LibvirtConsole:
         if self._end():
             # Ending a stream asks libvirtd, which may hang: nobody waits for that.
             threading.Thread(target=self._abort, name="libvirt-console-end", daemon=True).start()
+
+    def lose(self) -> None:
+        """End it for the reader: its connection is lost."""
+        self._end()
 
     def _heard(self, stream: libvirt.virStream, events: int, _opaque: None) -> None:
         if events & _HEARD:

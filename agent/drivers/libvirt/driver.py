@@ -6,12 +6,14 @@ Everything else is listed and never touched.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 from uuid import UUID
+from weakref import WeakSet
 
 import libvirt
 
@@ -78,6 +80,9 @@ class LibvirtHypervisor:
         self._owner = Owner(installation_id, node_id)
         self._storage = Storage((state_dir / "storage").resolve(), self._owner)
         self._connection = connection or Connection(uri)
+        self._lock = threading.Lock()
+        self._consoles: WeakSet[LibvirtConsole] = WeakSet()
+        self._connection.on_loss(self._lose_consoles)
         self._node = Node(
             storage=self._storage.folder,
             kept=state_dir / "acceleration.json",
@@ -214,7 +219,10 @@ class LibvirtHypervisor:
             stream = turn.connection.newStream(libvirt.VIR_STREAM_NONBLOCK)
             turn.mark()
             ours.domain.openConsole(None, stream, libvirt.VIR_DOMAIN_CONSOLE_FORCE)
-            return LibvirtConsole(stream)
+            console = LibvirtConsole(turn.connection, stream)
+            with self._lock:
+                self._consoles.add(console)
+            return console
 
         return self._connection.call(work)
 
@@ -228,6 +236,13 @@ class LibvirtHypervisor:
     def close(self) -> None:
         """Let go of libvirt. Guests go on as they are."""
         self._connection.close()
+
+    def _lose_consoles(self, lost: libvirt.virConnect) -> None:
+        with self._lock:
+            consoles = tuple(self._consoles)
+        for console in consoles:
+            if console.connection is lost:
+                console.lose()
 
     def _prepare(self, droplet: DropletDeclaration) -> str:
         """Write the seed and return the definition that goes with it."""
