@@ -1,4 +1,4 @@
-"""The health address, which the start-up and load balancers ask."""
+"""The health addresses, which the start-up, load balancers and monitors ask."""
 
 import pytest
 from django.db import DatabaseError
@@ -27,3 +27,7 @@ def test_it_is_not_well_when_the_database_does_not_answer(
 @pytest.mark.django_db
 def test_it_is_only_read(client: Client) -> None:
     assert client.post("/readyz").status_code == 405
+
+
+def test_the_process_is_alive_whatever_the_database_does(client: Client) -> None:
+    assert client.get("/healthz").status_code == 200
