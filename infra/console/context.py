@@ -11,7 +11,7 @@ from typing import cast
 from django.http import HttpRequest
 from django.urls import reverse
 
-from infra.console.doors import PageRequest
+from infra.console.doors import PageRequest, request_id
 from infra.console.scope import SESSION_KEY, Scope, read_scope
 from inventory.access import visible_owners
 from inventory.models import Owner
@@ -95,7 +95,7 @@ def frame(request: HttpRequest) -> Mapping[str, object]:
     """Context processor: the frame, for pages that entered by `infra.console.doors.page`."""
     if not hasattr(request, "actor"):
         return {}
-    return {"frame": frame_of(cast("PageRequest", request))}
+    return {"frame": frame_of(cast("PageRequest", request)), "request_id": request_id()}
 
 
 def limits_of(request: PageRequest) -> Limits:

@@ -185,6 +185,23 @@ def test_a_timeline_lives(open_screen: Opener, world: World) -> None:
     expect(page.locator("[data-journal]")).to_contain_text("The node showed it.")
 
 
+def test_a_refresh_undoes_nothing_that_the_person_did(open_screen: Opener, world: World) -> None:
+    operation = world.operations["sent"]
+    page = open_screen().open(f"/operations/{operation.public_id}/")
+    expect(page.locator(".link-state")).to_have_attribute("data-state", "live")
+    page.locator("details.fold summary").first.click()
+    page.locator("#journal-follow").uncheck()
+    page.fill("#journal-search", "node showed")
+    step = operation.steps.get(kind="apply")
+
+    record(step, StepEvent.CONFIRM, Because("The node showed it."), now=timezone.now())
+
+    expect(page.locator(".head .state")).to_have_text("succeeded", timeout=15_000)
+    expect(page.locator("details.fold").first).to_have_attribute("open", "")
+    expect(page.locator("#journal-follow")).not_to_be_checked()
+    expect(page.locator("[data-journal] li:visible")).to_have_count(1)
+
+
 def test_the_tray_stays_open_from_page_to_page(open_screen: Opener, world: World) -> None:
     window = open_screen()
     page = window.open("/")

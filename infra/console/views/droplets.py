@@ -208,6 +208,7 @@ def show_droplet(
         "activity": activity_of(resource.pk),
         "yaml": to_yaml(manifest_of(resource)),
         "images": choices_of(request.actor, Kind.IMAGE),
+        "also_lost": _also_lost(row),
         "may_change": request.actor.may_change(resource.owner_id)
         and not resource.absent
         and not gone,
@@ -215,6 +216,16 @@ def show_droplet(
     }
     part = "console/droplets/part.html" if request.htmx else "console/droplets/detail.html"
     return render(request, part, context)
+
+
+def _also_lost(row: DropletRow) -> list[str]:
+    """Return what a deletion takes along."""
+    lost = [f"its disk of {row.resource.droplet.disk_gib} GiB, with everything on it"]
+    if row.node is not None:
+        lost.append(f"its room on {row.node.name}, which the next droplet may take")
+    if row.addresses:
+        lost.append(f"its address {', '.join(row.addresses)}")
+    return lost
 
 
 @page

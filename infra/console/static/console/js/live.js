@@ -1,12 +1,14 @@
 // Living parts. The server says what changed; the parts that show it fetch themselves again and are
 // morphed in place, so that scroll, focus and selection stay. Without the stream we ask now and then.
 const QUIET_MS = 250;     // several changes in one breath are one refresh
+const SPACING_MS = 1_000; // a busy fleet must not make every open page a load of its own
 const POLL_MS = 10_000;   // while the stream is away
 const RETRY_MS = 5_000;   // after the stream was refused for good
 const TOPICS = ["operation", "resource", "node", "zone"];
 
 const waiting = new Set();
 let timer = null;
+let last = 0;
 let poller = null;
 
 function refresh(topics) {
@@ -18,6 +20,7 @@ function refresh(topics) {
 
 function flush() {
   timer = null;
+  last = Date.now();
   if (document.hidden) return; // asked for again when the page is looked at
   const topics = new Set(waiting);
   waiting.clear();
@@ -26,7 +29,7 @@ function flush() {
 
 function note(topic) {
   waiting.add(topic);
-  timer ??= setTimeout(flush, QUIET_MS);
+  timer ??= setTimeout(flush, Math.max(QUIET_MS, last + SPACING_MS - Date.now()));
 }
 
 function setState(state, words) {
@@ -67,7 +70,12 @@ function connect(url) {
   window.addEventListener("pagehide", () => source.close(), { once: true });
 }
 
+// What the person did to the page is not the server's to undo.
+const THE_PERSONS = new Set(["open", "checked", "data-here", "data-selected"]);
+
 export function startLive() {
+  Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, element) =>
+    !THE_PERSONS.has(name) && !(name === "value" && element.type === "search");
   const url = document.body.dataset.events;
   if (!url) return;
   connect(url);
@@ -77,12 +85,19 @@ export function startLive() {
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden && waiting.size) flush();
   });
-  document.addEventListener("htmx:afterSettle", followJournal);
-  followJournal();
+  document.addEventListener("htmx:afterSettle", showJournal);
+  document.addEventListener("input", (event) => {
+    if (event.target.matches("[data-journal-search]")) showJournal();
+  });
+  showJournal();
 }
 
-function followJournal() {
+function showJournal() {
   const box = document.querySelector("[data-journal]");
-  const follow = document.getElementById("journal-follow");
-  if (box && follow?.checked) box.scrollTop = box.scrollHeight;
+  if (!box) return;
+  const wanted = document.querySelector("[data-journal-search]").value.toLowerCase();
+  for (const line of box.querySelectorAll("li")) {
+    line.hidden = !line.textContent.toLowerCase().includes(wanted);
+  }
+  if (document.getElementById("journal-follow").checked) box.scrollTop = box.scrollHeight;
 }
