@@ -12,6 +12,13 @@ from django.views.decorators.http import require_safe
 
 @never_cache
 @require_safe
+def alive(_request: HttpRequest) -> JsonResponse:
+    """Answer 200 while the process answers at all."""
+    return JsonResponse({"process": "alive"})
+
+
+@never_cache
+@require_safe
 def health(_request: HttpRequest) -> JsonResponse:
     """Answer 200 when the database answers, else 503. Says nothing that needs a permission."""
     try:

@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from inventory.models import Owner
+from operations.intents.call import Call
+from operations.journal import note
 from operations.models import Operation
 from operations.outbox import publish
 from operations.transitions import FINISHED_OPERATIONS, OperationState
+
+LOOK_AGAIN = timedelta(seconds=5)
+"""The last child to end wakes its parent; this covers two that end at the same moment, each of
+which sees the other as still open."""
+
+
+def open_parent(call: Call, kind: str, *, owner: Owner | None, about: str) -> Operation:
+    """Return a new operation that has no steps of its own, to be given children and summed up.
+
+    Without an owner only administrators and its own author see it.
+    """
+    operation = Operation.objects.create(
+        kind=kind,
+        resource_name=about,
+        owner=owner,
+        reason=call.reason,
+        actor_id=call.actor.user_id,
+        actor_label=call.actor.label,
+        request_id=call.request_id,
+        created_at=call.now,
+        due_at=call.now + LOOK_AGAIN,
+    )
+    note(operation, "opened", f"{call.actor.label} asked for {kind}.", now=call.now)
+    return operation
 
 
 def summarize_children(states: Iterable[OperationState]) -> OperationState:
@@ -29,15 +56,23 @@ def sum_up_parent(parent: Operation, *, now: datetime) -> str:
     """Bring a locked parent in line with its children and return its state."""
     states = [OperationState(state) for state in parent.children.values_list("state", flat=True)]
     before, after = parent.state, summarize_children(states)
-    if before == after and (after in FINISHED_OPERATIONS) == (parent.finished_at is not None):
+    finished = after in FINISHED_OPERATIONS
+    parent.due_at = None if finished else now + LOOK_AGAIN
+    if before == after and finished == (parent.finished_at is not None):
+        parent.save(update_fields=["due_at"])
         return after
     parent.state = after
     if parent.started_at is None and after != OperationState.QUEUED:
         parent.started_at = now
-    finished = after in FINISHED_OPERATIONS
     parent.finished_at = now if finished else None
-    parent.due_at = None if finished else parent.due_at
     parent.save(update_fields=["state", "started_at", "finished_at", "due_at"])
+    note(
+        parent,
+        "summed_up",
+        f"{len(states)} parts: {before} became {after}.",
+        now=now,
+        evidence={"parts": len(states)},
+    )
     publish(
         "operation",
         after,

@@ -15,6 +15,7 @@ from inventory.reads.attention import Limits
 from inventory.reads.keyset import Order, Page, take_page
 from inventory.reads.nodes import UNREACHABLE
 from inventory.standing import OpenChange
+from operations.intents.operations import may_see
 from operations.models import Journal, Operation, Step
 from operations.transitions import OPEN_OPERATIONS, OperationState
 
@@ -41,7 +42,7 @@ def visible_operations(actor: Actor) -> QuerySet[Operation]:
     operations = Operation.objects.all()
     if actor.administrator:
         return operations
-    return operations.filter(owner_id__in=list(actor.roles))
+    return operations.filter(may_see(actor))
 
 
 def list_operations(

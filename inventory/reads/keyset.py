@@ -54,6 +54,11 @@ def take_page(rows: QuerySet[Row], *, order: Order, after: str, size: int) -> Pa
     return Page(shown, _write(shown[-1], order) if more else "", is_first=position is None)
 
 
+def is_cursor(text: str) -> bool:
+    """Return whether the text reads as a cursor. Pure."""
+    return _read(text) is not None
+
+
 def _beyond(order: Order, value: str | float, pk: str) -> Q:
     side = "lt" if order.descending else "gt"
     if order.column == "pk":

@@ -14,6 +14,7 @@ from inventory.lifecycles import IllegalNodeTransition, NodeEvent, NodeLifecycle
 from inventory.models import Node, NodeLink, Placement
 from inventory.specs.base import check_labels, check_name
 from operations.audit import record_audit
+from operations.enrolment import revoke_node_certificates
 from operations.intents.call import Call, check_revision, door
 from operations.outbox import publish, wake_node
 
@@ -90,6 +91,28 @@ def move_lifecycle(call: Call, key: UUID | str, event: NodeEvent) -> Node:
         wake_node(node.pk)
         _tell(call, f"node.{event}", node, before=before)
     return node
+
+
+def revoke_certificates(call: Call, key: UUID | str, because: str) -> int:
+    """Revoke all certificates and tokens of a node and return how many certificates ended.
+
+    Its guests run on; the node is deaf until a machine enrols as it again.
+    """
+    with door(call):
+        node = _lock(call, key, "revoke the certificates of")
+        revoked = revoke_node_certificates(node, because, now=call.now)
+        node.revision += 1
+        node.save(update_fields=["revision"])
+        record_audit(
+            call,
+            "node.revoke",
+            kind="node",
+            object_id=node.pk,
+            name=node.name,
+            after={"because": because, "revoked": revoked},
+        )
+        publish("node", "revoke", node.pk, now=call.now)
+    return revoked
 
 
 def node_document(node: Node) -> dict[str, object]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.db.models import Q
+
 from inventory.access import Actor, as_uuid, check_may_change
 from inventory.errors import Conflict, NotFound
 from inventory.models import Resource
@@ -18,11 +20,22 @@ from operations.planning.steps import StepKind
 from operations.transitions import FINISHED_OPERATIONS, OperationState, StepEvent, StepState
 
 
+def may_see(actor: Actor) -> Q:
+    """Return the condition of what an actor who does not administer may see.
+
+    An operation over several owners has none: its author alone sees it as a whole.
+    """
+    theirs = Q(owner_id__in=list(actor.roles))
+    if actor.user_id is None:
+        return theirs
+    return theirs | Q(owner__isnull=True, actor_id=actor.user_id)
+
+
 def access_operation(actor: Actor, key: UUID | str | int) -> Operation:
     """Return an operation by id or public id that the actor may see. Raises NotFound."""
     operations = Operation.objects.select_related("resource", "owner", "superseded_by", "actor")
     if not actor.administrator:
-        operations = operations.filter(owner_id__in=list(actor.roles))
+        operations = operations.filter(may_see(actor))
     identifier = as_uuid(key)
     if identifier is not None:
         found = operations.filter(pk=identifier).first()

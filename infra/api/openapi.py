@@ -1,0 +1,150 @@
+"""How the OpenAPI document is made from pydantic shapes, and what all operations share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, cast
+
+from drf_spectacular.drainage import set_override
+from drf_spectacular.extensions import (
+    OpenApiAuthenticationExtension,
+    OpenApiSerializerExtension,
+)
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from infra.api.errors import PROBLEM_TYPE, Problem
+
+Node = dict[str, object]
+WRITES = frozenset({"post", "put", "patch", "delete"})
+CONDITIONAL = frozenset({"put", "patch", "delete"})
+
+
+class Schema(AutoSchema):
+    """Names operations by method and address, so that no two share a name."""
+
+    def get_operation_id(self) -> str:
+        parts = self.path.removeprefix("/api/v1/").replace("{", "").replace("}", "").split("/")
+        return "_".join([self.method.lower(), *parts])
+
+    def get_tags(self) -> list[str]:
+        return [self.path.removeprefix("/api/v1/").split("/")[0]]
+
+
+class PydanticShapes(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """Shapes as components; what is taken and what is answered have schemas of their own."""
+
+    target_class = "pydantic.BaseModel"
+    match_subclasses = True
+    priority = 1
+
+    def get_name(self, auto_schema: object, direction: str) -> str:
+        del auto_schema, direction
+        # The parts of a shape are registered by name before the shape itself may be.
+        set_override(self.target, "suppress_collision_warning", True)  # noqa: FBT003
+        return cast(type[BaseModel], self.target).__name__
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: str) -> Node:
+        taken = direction == "request"
+        shape = cast(type[BaseModel], self.target)
+        suffix = "Request" if taken else ""
+        mode: Literal["validation", "serialization"] = "validation" if taken else "serialization"
+        _, schema = models_json_schema(
+            [(shape, mode)],
+            ref_template=f"#/components/schemas/{{model}}{suffix}",
+        )
+        parts = cast(dict[str, Node], schema.get("$defs", {}))
+        own = parts.pop(shape.__name__)
+        for name, part in parts.items():
+            component = ResolvedComponent(  # type: ignore[no-untyped-call]
+                name=name + suffix,
+                type=ResolvedComponent.SCHEMA,
+                object=name + suffix,
+                schema=part,
+            )
+            auto_schema.registry.register_on_missing(component)
+        return own
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """API tokens."""
+
+    target_class = "infra.api.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: object) -> Node:
+        del auto_schema
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "infra_<prefix>_<secret>",
+        }
+
+
+def complete(result: Node, generator: object, **_: object) -> Node:
+    """Add to every operation what all have: problem documents, and the parameters of writes."""
+    del generator
+    components = cast(dict[str, Node], result.setdefault("components", {}))
+    schemas = components.setdefault("schemas", {})
+    cookie = cast(Node, components.get("securitySchemes", {}).get("cookieAuth"))
+    if cookie:
+        # Installations on one machine share a host name, so each has a cookie of its own.
+        cookie["name"] = "infra_session_<port>"
+    schemas.update(_problem_schemas())
+    for method, operation in _operations(result):
+        responses = cast(Node, operation.setdefault("responses", {}))
+        responses["default"] = {
+            "description": "A refusal; nothing was changed.",
+            "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        if method in WRITES:
+            parameters = cast(list[Node], operation.setdefault("parameters", []))
+            parameters.extend(_write_parameters(method))
+    return result
+
+
+def _operations(result: Node) -> Iterator[tuple[str, Node]]:
+    for path in cast(dict[str, dict[str, Node]], result["paths"]).values():
+        yield from path.items()
+
+
+def _problem_schemas() -> Node:
+    _, schema = models_json_schema(
+        [(Problem, "serialization")], ref_template="#/components/schemas/{model}"
+    )
+    return cast(Node, schema["$defs"])
+
+
+def _write_parameters(method: str) -> list[Node]:
+    shared: list[Node] = [
+        {
+            "in": "query",
+            "name": "dry_run",
+            "schema": {"type": "boolean", "default": False},
+            "description": "check everything, change nothing",
+        },
+        {
+            "in": "query",
+            "name": "reason",
+            "schema": {"type": "string", "maxLength": 500},
+            "description": "why; kept with the operation and in the audit journal",
+        },
+        {
+            "in": "header",
+            "name": "Idempotency-Key",
+            "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+            "description": "the same key again gets the same answer, and nothing is done twice",
+        },
+    ]
+    if method in CONDITIONAL:
+        shared.append(
+            {
+                "in": "header",
+                "name": "If-Match",
+                "schema": {"type": "string", "pattern": '^(\\*|"[0-9]{1,18}(\\.[0-9a-f]+)?")$'},
+                "description": "the ETag that was read: 412 when it has changed since",
+            }
+        )
+    return shared

@@ -1,0 +1,1 @@
+"""What the API shows of each noun: typed documents made from rows, and the bodies it takes."""

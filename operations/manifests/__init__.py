@@ -1,0 +1,1 @@
+"""Manifests: many declarations at once, planned here and applied in one transaction."""
