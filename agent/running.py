@@ -149,9 +149,7 @@ class Agent:
         runner, stop = asyncio.get_running_loop(), asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             runner.add_signal_handler(number, stop.set)
-        text = f"Agent {agent_version()} started in life {self._incarnation.ordinal} of the node."
-        self._journal.write("agent.started", text, at=clock.now())
-        working = asyncio.create_task(self._work())
+        working = asyncio.create_task(self.work())
         stopping = asyncio.create_task(stop.wait())
         notify("READY=1")
         await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -165,7 +163,10 @@ class Agent:
             await working
         await self._loop.settle(STOP_SECONDS)
 
-    async def _work(self) -> None:
+    async def work(self) -> None:
+        """Work until cancelled, without listening to signals."""
+        text = f"Agent {agent_version()} started in life {self._incarnation.ordinal} of the node."
+        self._journal.write("agent.started", text, at=clock.now())
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._loop.run())
