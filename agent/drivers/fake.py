@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import queue
 import threading
 import time
@@ -154,6 +155,8 @@ class FakeHypervisor:
         with self._changing("grow_disk", droplet.resource_id, droplet.generation) as (guest, put):
             if guest.disk is None:
                 raise Refused("disk.missing", "The droplet has no disk to grow.")
+            if guest.running is not None:
+                raise Refused("disk.in_use", "The droplet runs on its present disk.")
             if droplet.disk_gib < guest.disk.disk_gib:
                 raise Rejected("disk.shrink", "A disk cannot be made smaller.")
             disk = guest.disk.model_copy(update={"disk_gib": droplet.disk_gib})
@@ -191,7 +194,8 @@ class FakeHypervisor:
         with self._changing("remove", resource_id, None) as (guest, put):
             if guest.running is not None:
                 raise Refused("droplet.running", "A running droplet is not removed.")
-            (self._folder / "consoles" / f"{resource_id}.log").unlink(missing_ok=True)
+            for suffix in ("log", "taken"):
+                (self._folder / "consoles" / f"{resource_id}.{suffix}").unlink(missing_ok=True)
             put(Guest(resource_id=resource_id))
 
     def open_console(self, resource_id: UUID) -> SerialConsole:
@@ -289,12 +293,18 @@ class FakeHypervisor:
 
 
 class _Console:
-    """Says HELLO and the host name, then gives back what is written to it, while it runs."""
+    """Says HELLO and the host name, then gives back what is written to it, while it runs.
+
+    The newest console takes over from whoever had it before.
+    """
 
     def __init__(self, folder: Path, hostname: str, resource_id: UUID) -> None:
         self._folder = folder
         self._resource_id = resource_id
         self._closed = threading.Event()
+        self._taken = folder / "consoles" / f"{resource_id}.taken"
+        self._token = f"{os.getpid()}.{time.monotonic_ns()}"
+        self._taken.write_text(self._token)
         self._waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._waiting.put(f"HELLO {hostname}\r\n".encode())
 
@@ -302,7 +312,7 @@ class _Console:
         while not self._closed.is_set():
             with contextlib.suppress(queue.Empty):
                 return self._waiting.get(timeout=CONSOLE_SECONDS)
-            if not runs(self._folder, self._resource_id):
+            if not (runs(self._folder, self._resource_id) and self._is_newest()):
                 self.close()
         return b""
 
@@ -314,6 +324,12 @@ class _Console:
 
     def close(self) -> None:
         self._closed.set()
+
+    def _is_newest(self) -> bool:
+        try:
+            return self._taken.read_text() == self._token
+        except FileNotFoundError:
+            return False
 
 
 def _check_image(image: ImageReference, stream: ImageStream) -> None:
