@@ -10,6 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 
+from infra.api.front import serve_http
 from infra.console_doors import Door, cookie_door, token_door
 from infra.consoles import Consoles
 from infra.database_threads import web_threads
@@ -32,7 +33,7 @@ class Web:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
-            await self._django(scope, receive, send)
+            await serve_http(self._django, scope, receive, send)
             return
         door = _door_for(scope)
         if door is None:

@@ -57,12 +57,12 @@ def read_wanted(
     limit = request.GET.get("limit", str(DEFAULT_LIMIT))
     if not limit.isascii() or not limit.isdecimal() or not 1 <= int(limit[:9]) <= MOST_LIMIT:
         raise invalid("/limit", "range", f"A page has 1 to {MOST_LIMIT} rows.")
-    cursor = request.GET.get("cursor", "")
-    if cursor and not is_cursor(cursor):
-        raise invalid("/cursor", "cursor", "This is no cursor of ours; leave it out to begin.")
     order = request.GET.get("order", next(iter(orders)))
     if order not in orders:
         raise invalid("/order", "order", f"Known orders are {', '.join(orders)}.")
+    cursor = request.GET.get("cursor", "")
+    if cursor and not is_cursor(cursor, orders[order]):
+        raise invalid("/cursor", "cursor", "This is no cursor of this list; leave it out to begin.")
     return Wanted(int(limit), cursor, orders[order], is_true(request, "count"))
 
 

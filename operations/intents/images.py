@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from uuid import UUID
 
 from inventory.access import access_resource
@@ -21,6 +22,7 @@ from operations.intents.resources import (
     insert_resource,
 )
 from operations.models import Operation
+from operations.outbox import wake_worker
 from operations.planning.images import STEPS, ImageOperation
 
 
@@ -77,6 +79,16 @@ def delete_image(
         resource.absent = True
         bump(resource, call)
         return _open(call, resource, ImageOperation.DELETE, before=before, parent_id=parent_id)
+
+
+def look_at_waiting(sha256: str, *, now: datetime) -> None:
+    """Look anew at operations that wait for these bytes, which have just come."""
+    waiting = Operation.objects.filter(
+        resource__image__sha256=sha256, finished_at__isnull=True, kind=ImageOperation.CREATE
+    )
+    for operation_id in waiting.values_list("pk", flat=True):
+        Operation.objects.filter(pk=operation_id).update(due_at=now)
+        wake_worker(operation_id)
 
 
 def _open(
