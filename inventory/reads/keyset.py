@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 
 from inventory.access import as_uuid
@@ -45,25 +46,40 @@ class Page(Generic[Row]):
 
 def take_page(rows: QuerySet[Row], *, order: Order, after: str, size: int) -> Page[Row]:
     """Return one page in one query; a cursor that makes no sense starts from the beginning."""
-    position = _read(after)
-    if position is not None:
-        rows = rows.filter(_beyond(order, *position))
-    found = list(rows.order_by(*order.by)[: size + 1])
+    following = _following(rows, order, after)
+    source = rows if following is None else following
+    found = list(source.order_by(*order.by)[: size + 1])
     shown = found[:size]
     more = len(found) > size
-    return Page(shown, _write(shown[-1], order) if more else "", is_first=position is None)
+    return Page(shown, _write(shown[-1], order) if more else "", is_first=following is None)
 
 
-def is_cursor(text: str) -> bool:
-    """Return whether the text reads as a cursor. Pure."""
-    return _read(text) is not None
+def _following(rows: QuerySet[Row], order: Order, after: str) -> QuerySet[Row] | None:
+    """Return the rows after the cursor; None when it names no place in this order."""
+    place = _read(after)
+    if place is None or place.column != order.column:
+        return None
+    try:
+        return rows.filter(_beyond(order, place.value, place.pk))
+    except (ValidationError, ValueError, TypeError):
+        return None  # a cursor that somebody has edited: its value is none of the column's
+
+
+def is_cursor(text: str, order: Order) -> bool:
+    """Return whether the text reads as a cursor of a list in this order. Pure."""
+    place = _read(text)
+    return place is not None and place.column == order.column
 
 
 def _beyond(order: Order, value: str | float, pk: str) -> Q:
     side = "lt" if order.descending else "gt"
     if order.column == "pk":
         return Q(**{f"pk__{side}": pk})
-    return Q(**{f"{order.column}__{side}": value}) | Q(**{order.column: value, f"pk__{side}": pk})
+    beyond = Q(**{f"{order.column}__{side}": value}) | Q(
+        **{order.column: value, f"pk__{side}": pk}
+    )
+    # Said twice on purpose: from this part alone PostgreSQL sees where in the index to begin.
+    return Q(**{f"{order.column}__{side}e": value}) & beyond
 
 
 def _write(row: Model, order: Order) -> str:
@@ -72,11 +88,22 @@ def _write(row: Model, order: Order) -> str:
         value = getattr(value, part)
     if isinstance(value, datetime):
         value = value.isoformat()
-    kept = json.dumps([value if order.column != "pk" else "", str(row.pk)], default=str)
+    kept = json.dumps(
+        [order.column, "" if order.column == "pk" else value, str(row.pk)], default=str
+    )
     return base64.urlsafe_b64encode(kept.encode()).decode().rstrip("=")
 
 
-def _read(cursor: str) -> tuple[str | float, str] | None:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a cursor says: the column, and the value and id of the last row shown."""
+
+    column: str
+    value: str | float
+    pk: str
+
+
+def _read(cursor: str) -> _Place | None:
     if not cursor or len(cursor) > MAX_CURSOR:
         return None
     try:
@@ -84,9 +111,8 @@ def _read(cursor: str) -> tuple[str | float, str] | None:
     except (binascii.Error, ValueError):
         return None
     match kept:
-        case [(str() | int() | float()) as value, str() as pk] if as_uuid(pk) and "\x00" not in str(
-            value
-        ):
-            return value, pk
+        case [str() as column, (str() | int() | float()) as value, str() as pk]:
+            storable = "\x00" not in str(value) and str(value).isprintable()
+            return _Place(column, value, pk) if storable and as_uuid(pk) else None
         case _:
             return None
