@@ -75,9 +75,7 @@ def _beyond(order: Order, value: str | float, pk: str) -> Q:
     side = "lt" if order.descending else "gt"
     if order.column == "pk":
         return Q(**{f"pk__{side}": pk})
-    beyond = Q(**{f"{order.column}__{side}": value}) | Q(
-        **{order.column: value, f"pk__{side}": pk}
-    )
+    beyond = Q(**{f"{order.column}__{side}": value}) | Q(**{order.column: value, f"pk__{side}": pk})
     # Said twice on purpose: from this part alone PostgreSQL sees where in the index to begin.
     return Q(**{f"{order.column}__{side}e": value}) & beyond
 
@@ -112,7 +110,11 @@ def _read(cursor: str) -> _Place | None:
         return None
     match kept:
         case [str() as column, (str() | int() | float()) as value, str() as pk]:
-            storable = "\x00" not in str(value) and str(value).isprintable()
-            return _Place(column, value, pk) if storable and as_uuid(pk) else None
+            return _Place(column, value, pk) if as_uuid(pk) and _is_text(str(value)) else None
         case _:
             return None
+
+
+def _is_text(value: str) -> bool:
+    """Return whether PostgreSQL can be asked about the value: no NUL, no lone surrogate."""
+    return not any(character == "\x00" or "\ud800" <= character <= "\udfff" for character in value)

@@ -232,7 +232,7 @@ def test_deleting_asks_for_the_name(open_screen: Opener, world: World) -> None:
     page.locator("[data-open-dialog=delete]").click()
     go = page.locator("#delete button[type=submit]")
     expect(go).to_be_disabled()
-    page.fill("#delete-name", "runnin")
+    page.fill("#delete-name", "run")
     expect(go).to_be_disabled()
     page.fill("#delete-name", "running")
     go.click()
