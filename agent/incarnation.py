@@ -21,6 +21,9 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 INIT_STAT = Path("/proc/1/stat")
 _START_TIME_FIELD = 22
 FILE = "incarnation.json"
+COUNTED_FROM = 1_577_836_800
+"""The start of 2020. A new ledger counts its lives on from the minutes since then: a machine that
+lost its ledger and was enrolled anew would else count again from 1, and be taken for its past."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +90,12 @@ def _find_ordinal(database: Database, life: UUID) -> int | None:
 
 
 def _begin(database: Database, life: UUID, machine: Machine, *, at: float) -> int:
+    first = max(1, int((at - COUNTED_FROM) // 60))
     with database.writing() as connection:
         written = connection.execute(
             "INSERT INTO lives (ordinal, id, boot_id, init_started, begun_at)"
-            " SELECT coalesce(max(ordinal), 0) + 1, ?, ?, ?, ? FROM lives",
-            (str(life), machine.boot_id, machine.init_started, at),
+            " SELECT coalesce(max(ordinal) + 1, ?), ?, ?, ?, ? FROM lives",
+            (first, str(life), machine.boot_id, machine.init_started, at),
         )
         return int(written.lastrowid or 0)
 

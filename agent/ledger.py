@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from uuid import UUID
 
 from pydantic import TypeAdapter
@@ -356,4 +357,10 @@ def _entry(row: sqlite3.Row, steps: tuple[OpenStep, ...]) -> Entry:
 
 
 def _declaration(row: sqlite3.Row) -> Declaration:
-    return _DECLARATIONS.validate_json(row["body"])
+    return _read(row["body"])
+
+
+@lru_cache(maxsize=4096)
+def _read(body: str) -> Declaration:
+    """Return a declaration, which never changes; surveys read all of them again and again."""
+    return _DECLARATIONS.validate_json(body)

@@ -207,7 +207,6 @@ class Link:
             # What the control plane knows after a silence is not known: tell it everything.
             self._wishes += 1
             self._news.set()
-            ends.reporter.tell_facts_again()
             raise
         more = await asyncio.to_thread(ends.reporter.take, request, response)
         await self._hear(REPORT_PATH)

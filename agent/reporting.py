@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agent import clock
@@ -23,7 +22,6 @@ RESULTS_AT_ONCE = 200
 LINES_AT_ONCE = 500
 """A report stays well below the edge's limit for a body; what is left comes with the next."""
 
-FACTS_SECONDS = 60.0
 TEXT_LENGTH = 500
 
 
@@ -37,8 +35,11 @@ class Reporter:
     hypervisor: Hypervisor
     turns: Turns
     sequence: Growing
-    facts: Callable[[], NodeFacts]
-    _facts_due: float = field(default=0.0, init=False)
+    _facts: NodeFacts | None = field(default=None, init=False)
+
+    def offer(self, facts: NodeFacts) -> None:
+        """Tell these facts with the next report that arrives."""
+        self._facts = facts
 
     def compose(self, *, full: bool) -> ReportRequest:
         """Return the next report; `full` adds the ledger.
@@ -71,10 +72,7 @@ class Reporter:
         return tuple(told)
 
     def _due_facts(self) -> NodeFacts | None:
-        if clock.steady() < self._facts_due:
-            return None
-        self._facts_due = clock.steady() + FACTS_SECONDS
-        return self.facts()
+        return self._facts and self._facts.model_copy(update={"clock": clock.now()})
 
     def _inventory(self) -> Inventory:
         try:
@@ -82,13 +80,11 @@ class Reporter:
         except DriverError as error:
             return Inventory(complete=False, problem=str(error))
 
-    def tell_facts_again(self) -> None:
-        """Put the facts into the next report: nobody knows whether the last ones arrived."""
-        self._facts_due = 0.0
-
     def take(self, request: ReportRequest, response: ReportResponse) -> bool:
         """Forget what was recorded; return whether more is waiting. Raises Rival."""
         self.ledger.meet(response.installation)
+        if request.facts is not None and not response.stale:
+            self._facts = None
         recorded = set(response.recorded_steps)
         sent = [result for result in request.results if result.step_id in recorded]
         self.ledger.forget_results(sent)

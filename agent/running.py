@@ -39,6 +39,7 @@ from agent.reporting import Reporter
 from agent.turns import Surroundings, Turns
 
 LEDGER = "ledger.sqlite"
+FACTS_SECONDS = 60.0
 STOP_SECONDS = 3.0
 """How long a driver call that is under way is waited for at the end. Its intent is written, so
 the next agent looks at what came of it."""
@@ -124,8 +125,9 @@ class Agent:
             hypervisor=hypervisor,
             turns=turns,
             sequence=Growing(database, "sequence"),
-            facts=partial(gather_facts, hypervisor, address=identity.about.address),
         )
+        self._reporter = reporter
+        self._gather = partial(gather_facts, hypervisor, address=identity.about.address)
         self._link = Link(
             Ends(
                 credentials=credentials,
@@ -171,8 +173,16 @@ class Agent:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._loop.run())
                 group.create_task(self._link.run())
+                group.create_task(self._keep_telling_facts())
         finally:
             await self._consoles.close()
+
+    async def _keep_telling_facts(self) -> None:
+        """Gather beside everything else: the first time really starts guests to find out how."""
+        while True:
+            self._reporter.offer(await asyncio.to_thread(self._gather))
+            self._link.tell()
+            await asyncio.sleep(FACTS_SECONDS)
 
 
 def notify(state: str) -> None:

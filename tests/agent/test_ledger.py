@@ -298,6 +298,16 @@ def test_a_life_is_one_agent_after_the_other_and_ends_with_the_machine(
     assert [second.id.int, third.id.int] == [3, 4]
 
 
+def test_a_machine_that_lost_its_ledger_is_not_taken_for_its_past(tmp_path: Path) -> None:
+    def first_life(name: str, at: float) -> int:
+        opened = Database(tmp_path / name)
+        life = ensure_life(opened, tmp_path / f"run {name}", Machine("b", 1), fresh_id=WEB, at=at)
+        opened.close()
+        return life.ordinal
+
+    assert first_life("lost.sqlite", 1_700_000_000) < first_life("new.sqlite", 1_700_000_100)
+
+
 def test_a_newer_ledger_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     Database(path).close()

@@ -20,8 +20,9 @@ from agent.drivers.fake import calls, kill_guest, runs
 from agent.identity import IdentityStore
 from agent.joining import enrol
 from agent.wire import TurnedAway
-from inventory.models import Node, NodeCertificate, NodeLink
+from inventory.models import Installation, Node, NodeCertificate, NodeLink
 from operations.enrolment import revoke_node_certificates
+from operations.executor import advance
 from operations.intents.droplets import delete_droplet, reboot, set_power
 from operations.models import Step
 from tests.agent.site import Site, cabled, call, create, make_image, repair
@@ -269,3 +270,19 @@ def test_an_agent_killed_at_random_moments_loses_nothing(site: Site) -> None:
     assert process.wait(timeout=10) == 0
     assert time.monotonic() - started < 5
     assert list((site.guests / "guests").glob("*.json")) == []
+
+
+def test_a_rival_control_plane_is_refused_and_nothing_of_its_work_is_done(
+    site: Site,
+) -> None:
+    site.enrol()
+    make_image()
+    with site.agent():
+        first = site.settle(create("mine"))
+        Installation.objects.update(token="r" * 32)
+        rival = create("theirs")
+        advance(rival.pk, now=timezone.now())
+        wait_until(lambda: "link.barred" in site.local_events(), what="the refusal")
+
+    assert runs(site.guests, first.resource_id)
+    assert not any(each.resource_id == rival.resource_id for each in calls(site.guests))
