@@ -12,6 +12,8 @@ from django.test import Client
 
 from infra.console.views import droplets
 from inventory.models import Resource
+from inventory.specs import SPECS
+from operations.manifests.documents import read_documents, read_yaml
 from operations.models import Operation
 from tests import factories
 
@@ -62,6 +64,22 @@ def test_the_preview_is_the_declaration_that_the_form_makes(browser: Client, ima
     assert shown["metadata"]["labels"] == {"app": "web", "tier": "front"}
     assert shown["spec"].items() <= page["spec"].items()
     assert preview.context["declared"].curl.startswith("curl -X POST http://127.0.0.1/api/v1/")
+
+
+def test_what_a_page_shows_as_yaml_is_a_manifest_that_apply_takes(
+    browser: Client, call, image
+) -> None:
+    key = factories.make_ssh_key(call)
+    droplet = factories.make_droplet(
+        call, "服务: 'test' #1", labels={"a": "b"}, ssh_keys=("ada",), user_data="#cloud-config\n"
+    )
+
+    for address in (f"/droplets/{droplet.pk}/", f"/images/{image.pk}/", f"/keys/{key.pk}/"):
+        (placed,) = read_documents(read_yaml(browser.get(address).context["yaml"]))
+        resource = Resource.objects.get(name=placed.document.metadata.name)
+        spec = SPECS[resource.kind]
+        assert placed.document.metadata.labels == resource.labels
+        assert spec.model_validate(placed.document.spec) == spec.model_validate(resource.spec)
 
 
 def test_a_refused_form_keeps_what_was_typed_and_marks_the_field(browser: Client, image) -> None:
