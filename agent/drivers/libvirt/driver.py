@@ -6,6 +6,7 @@ Everything else is listed and never touched.
 
 from __future__ import annotations
 
+import stat
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from agent.drivers.base import (
 )
 from agent.drivers.libvirt.connection import Connection, Turn
 from agent.drivers.libvirt.console import LibvirtConsole
+from agent.drivers.libvirt.errors import answered_anyway
 from agent.drivers.libvirt.guests import (
     SeenGuest,
     find_guest,
@@ -66,7 +68,10 @@ class _Ours:
 
 
 class LibvirtHypervisor:
-    """Droplets of one installation on one node. `state_dir` holds all files the driver makes."""
+    """Droplets of one installation on one node. `state_dir` holds all files the driver makes.
+
+    Under qemu:///system others may pass through it (not list it): guests run as another user.
+    """
 
     def __init__(
         self,
@@ -83,10 +88,13 @@ class LibvirtHypervisor:
         self._lock = threading.Lock()
         self._consoles: WeakSet[LibvirtConsole] = WeakSet()
         self._connection.on_loss(self._lose_consoles)
+        separate_user = urlsplit(uri).path == "/system"
+        if separate_user:
+            state_dir.chmod(state_dir.stat().st_mode | stat.S_IXOTH)
         self._node = Node(
             storage=self._storage.folder,
             kept=state_dir / "acceleration.json",
-            separate_user=urlsplit(uri).path == "/system",
+            separate_user=separate_user,
         )
 
     def facts(self) -> HypervisorFacts:
@@ -175,8 +183,10 @@ class LibvirtHypervisor:
             written = (kept.mark.restarts, kept.domain_type)
             if written != (droplet.restarts, machine.domain_type):
                 domain = self._define(turn, droplet.resource_id, self._prepare(droplet))
+            flags = _start_flags(domain)
             turn.mark()
-            domain.createWithFlags(_start_flags(domain))
+            with answered_anyway(lambda: self._runs_so(turn, droplet)):
+                domain.createWithFlags(flags)
 
         self._connection.call(work, seconds=START_SECONDS)
 
@@ -185,7 +195,8 @@ class LibvirtHypervisor:
             ours = self._ours_if_any(turn, resource_id)
             if ours is not None and ours.seen.power is GuestPower.RUNNING:
                 turn.mark()
-                ours.domain.shutdownFlags(libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN)
+                with answered_anyway(lambda: not self._is_on(turn, resource_id)):
+                    ours.domain.shutdownFlags(libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN)
 
         self._connection.call(work)
 
@@ -194,7 +205,8 @@ class LibvirtHypervisor:
             ours = self._ours_if_any(turn, resource_id)
             if ours is not None and ours.seen.is_on:
                 turn.mark()
-                ours.domain.destroyFlags(libvirt.VIR_DOMAIN_DESTROY_DEFAULT)
+                with answered_anyway(lambda: not self._is_on(turn, resource_id)):
+                    ours.domain.destroyFlags(libvirt.VIR_DOMAIN_DESTROY_DEFAULT)
 
         self._connection.call(work, seconds=STOP_SECONDS)
 
@@ -206,7 +218,8 @@ class LibvirtHypervisor:
             if ours.seen.is_on:
                 raise Refused("droplet.running", "A running droplet is not removed.")
             turn.mark()
-            ours.domain.undefineFlags(_UNDEFINE)
+            with answered_anyway(lambda: find_guest(turn.connection, resource_id) is None):
+                ours.domain.undefineFlags(_UNDEFINE)
 
         self._connection.call(work)
         _on_disk(lambda: self._storage.remove(resource_id))
@@ -261,6 +274,14 @@ class LibvirtHypervisor:
     def _look(self, turn: Turn, resource_id: UUID) -> SeenGuest | None:
         domain = find_guest(turn.connection, resource_id)
         return None if domain is None else look(domain)
+
+    def _is_on(self, turn: Turn, resource_id: UUID) -> bool:
+        seen = self._look(turn, resource_id)
+        return seen is not None and seen.is_on
+
+    def _runs_so(self, turn: Turn, droplet: DropletDeclaration) -> bool:
+        seen = self._look(turn, droplet.resource_id)
+        return seen is not None and seen.is_on and seen.restarts == droplet.restarts
 
     def _ours(self, turn: Turn, resource_id: UUID) -> _Ours:
         """Return our guest. Raises `Refused` if there is none, or it is somebody else's."""

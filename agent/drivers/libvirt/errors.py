@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
+
 import libvirt
 
 from agent.drivers.base import DriverError, OutcomeUnknown, Refused
@@ -51,6 +54,19 @@ def sort_error(error: libvirt.libvirtError) -> DriverError:
     if error.get_error_code() in _STILL_GOING:
         return OutcomeUnknown("libvirt.busy", message)
     return Refused(_CODES.get(error.get_error_code(), "libvirt.failed"), message)
+
+
+@contextlib.contextmanager
+def answered_anyway(is_so: Callable[[], bool]) -> Iterator[None]:
+    """Let an error pass that came as an answer, if what was wanted is so all the same.
+
+    A guest may stop, start or go by itself between a look and the change that follows.
+    """
+    try:
+        yield
+    except libvirt.libvirtError as error:
+        if isinstance(sort_error(error), OutcomeUnknown) or not is_so():
+            raise
 
 
 def is_connection_lost(error: libvirt.libvirtError) -> bool:

@@ -33,6 +33,7 @@ _FOREIGN_MAGICS = {
     b"vhdxfile": "vhdx",
     b"conectix": "vpc",
     b"WithoutFreeSpace": "parallels",
+    b"WithouFreSpacExt": "parallels",
 }
 
 
@@ -44,6 +45,7 @@ class Qcow2Header:
     virtual_bytes: int
     has_backing_file: bool
     has_data_file: bool
+    is_encrypted: bool
 
 
 class ImageCache:
@@ -109,6 +111,8 @@ def check_format(path: Path, declared: ImageFormat) -> None:
         header = read_qcow2_header(head)
         if header.has_backing_file or header.has_data_file:
             raise Rejected("image.refers", "The image refers to another file.")
+        if header.is_encrypted:
+            raise Rejected("image.encrypted", "The image is encrypted; no guest could read it.")
 
 
 def read_qcow2_header(head: bytes) -> Qcow2Header:
@@ -124,6 +128,7 @@ def read_qcow2_header(head: bytes) -> Qcow2Header:
         virtual_bytes=int.from_bytes(head[24:32], "big"),
         has_backing_file=head[8:16] != bytes(8),
         has_data_file=bool(features & _EXTERNAL_DATA_FILE),
+        is_encrypted=head[32:36] != bytes(4),
     )
 
 

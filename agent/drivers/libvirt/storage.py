@@ -57,7 +57,7 @@ class RootDisk:
 
 
 class Storage:
-    """The folder of one agent."""
+    """The folder of one agent. Opening it removes what was cut off half-made."""
 
     def __init__(self, folder: Path, owner: Owner) -> None:
         self.folder = folder
@@ -69,6 +69,8 @@ class Storage:
             path.chmod(PASSABLE)
         self._sweep()
         self.images.sweep()
+        for path in self._droplets.glob("*/.root-*"):
+            path.unlink(missing_ok=True)
 
     def droplets(self) -> tuple[UUID, ...]:
         """Return the droplets of which a root disk of ours is here. Raises `OSError`."""
