@@ -79,12 +79,10 @@ class Start:
 
     def declare_installation(self, *, bare: bool) -> Facts:
         """Bring the schema up to date, make what a first run needs, and return what was made."""
-        with self._progress.step("Database schema") as outcome:
-            self._run("migrate", "--noinput")
+        with self._progress.step("Database schema and installation") as outcome:
+            words = ["install", "--migrate", "--json", "--skip-checks"]
+            facts = parse_facts(self._run(*words, *(["--bare"] if bare else [])))
             outcome.text = "up to date"
-        with self._progress.step("Installation"):
-            words = ["install", "--json", *(["--bare"] if bare else [])]
-            facts = parse_facts(self._run(*words))
             return replace(facts, admin_password=self._keep_password(facts.admin_password))
 
     def _keep_password(self, made: str | None) -> str | None:
