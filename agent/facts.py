@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
 
 import psutil
 
@@ -11,16 +10,10 @@ from agent import clock
 from agent.drivers.base import DriverError, Hypervisor, HypervisorFacts
 from agent.protocol.observations import NodeFacts
 
-PACKAGE = "infra"
+VERSION = "0.1.0"
+"""As pyproject.toml says it, which is not there on a node."""
+
 MIB = 1024 * 1024
-
-
-def agent_version() -> str:
-    """Return the version of the installed package."""
-    try:
-        return version(PACKAGE)
-    except PackageNotFoundError:
-        return "0"
 
 
 def gather_facts(hypervisor: Hypervisor, *, address: str) -> NodeFacts:
@@ -34,7 +27,7 @@ def gather_facts(hypervisor: Hypervisor, *, address: str) -> NodeFacts:
         )  # fmt: skip
     able = bool(offered.accelerator)
     return NodeFacts(
-        agent_version=agent_version(),
+        agent_version=VERSION,
         address=address,
         vcpus=offered.vcpus,
         memory_mib=offered.memory_mib,

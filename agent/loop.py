@@ -53,6 +53,7 @@ class Loop:
         self._again: set[UUID] = set()
         self._fetching: dict[str, set[UUID]] = {}
         self._before: dict[UUID, DropletObservation] = {}
+        self._problem = ""
         self._tasks: set[asyncio.Task[None]] = set()
         self._ready = asyncio.Event()
         self._changed = asyncio.Event()
@@ -209,6 +210,9 @@ class Loop:
     async def _survey(self) -> None:
         runner = asyncio.get_running_loop()
         inventory, suspects = await runner.run_in_executor(self._surveyor, self._look_around)
+        if inventory.problem != self._problem:
+            self._problem = inventory.problem
+            _log.warning("inventory", problem=inventory.problem, complete=inventory.complete)
         changed = find_changed(inventory, self._before)
         seen = {droplet.resource_id: droplet for droplet in inventory.droplets}
         self._before = seen if inventory.complete else self._before | seen

@@ -15,7 +15,7 @@ import structlog
 import typer
 
 from agent.database import Database, NewerLedger
-from agent.facts import agent_version
+from agent.facts import VERSION
 from agent.identity import BadIdentity, IdentityStore, NotEnrolled
 from agent.joining import enrol as join
 from agent.ledger import Ledger, Rival
@@ -151,7 +151,7 @@ def status(*, state_dir: StateDir) -> None:
 @app.command()
 def version() -> None:
     """Tell which agent this is."""
-    typer.echo(f"infra-agent {agent_version()}")
+    typer.echo(f"infra-agent {VERSION}")
 
 
 def _log_to_stderr() -> None:

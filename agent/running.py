@@ -23,7 +23,7 @@ from agent.credentials import Credentials
 from agent.database import Database
 from agent.drivers import open_driver
 from agent.drivers.base import Hypervisor
-from agent.facts import agent_version, gather_facts
+from agent.facts import VERSION, gather_facts
 from agent.identity import Identity, IdentityStore
 from agent.images import ImageSource
 from agent.incarnation import ensure_life, read_machine, run_folder
@@ -167,7 +167,7 @@ class Agent:
 
     async def work(self) -> None:
         """Work until cancelled, without listening to signals."""
-        text = f"Agent {agent_version()} started in life {self._incarnation.ordinal} of the node."
+        text = f"Agent {VERSION} started in life {self._incarnation.ordinal} of the node."
         self._journal.write("agent.started", text, at=clock.now())
         try:
             async with asyncio.TaskGroup() as group:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
@@ -12,6 +13,7 @@ from uuid import UUID
 import pytest
 
 from agent.database import MIGRATIONS, Database, NewerLedger
+from agent.facts import VERSION
 from agent.incarnation import Machine, ensure_life
 from agent.intents import Intents, Replaced
 from agent.journal import Journal, Severity
@@ -401,3 +403,9 @@ def test_the_ledger_holds_together_wherever_the_agent_is_killed(tmp_path: Path) 
             assert statement > 40
             return
     raise AssertionError("the work never ended")
+
+
+def test_the_agent_says_the_version_of_the_project() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+
+    assert project["project"]["version"] == VERSION

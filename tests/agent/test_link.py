@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 import signal
 import time
@@ -24,7 +25,7 @@ from inventory.models import Installation, Node, NodeCertificate, NodeLink
 from operations.enrolment import revoke_node_certificates
 from operations.executor import advance
 from operations.intents.droplets import delete_droplet, reboot, set_power
-from operations.models import Step
+from operations.models import Operation, Step
 from tests.agent.site import Site, cabled, call, create, make_image, repair
 from tests.agent.site import site as site  # noqa: PLC0414  a fixture
 from tests.agents.conftest import (  # noqa: F401  fixtures
@@ -270,6 +271,33 @@ def test_an_agent_killed_at_random_moments_loses_nothing(site: Site) -> None:
     assert process.wait(timeout=10) == 0
     assert time.monotonic() - started < 5
     assert list((site.guests / "guests").glob("*.json")) == []
+
+
+def test_an_agent_that_dies_after_every_call_leaves_the_rest_to_the_next(site: Site) -> None:
+    site.enrol()
+    make_image()
+    once = {"die": 1.0, "times": 1}
+    site.guests.mkdir()
+    (site.guests / "faults.json").write_text(
+        json.dumps({"calls": dict.fromkeys(("create_disk", "define", "start", "remove"), once)})
+    )
+    processes = [site.start()]
+
+    def ended(operation: Operation) -> bool:
+        if processes[-1].poll() is not None:
+            processes.append(site.start())
+        advance(operation.pk, now=timezone.now())
+        return Operation.objects.get(pk=operation.pk).state == "succeeded"
+
+    created = create()
+    wait_until(lambda: ended(created), seconds=60, what="the creation")
+    deleted = delete_droplet(call(), "hello", confirm_name="hello")
+    wait_until(lambda: ended(deleted), seconds=60, what="the deletion")
+
+    assert len(processes) == 5
+    made = [each.call for each in calls(site.guests) if each.changed]
+    assert made == ["fetch_image", "create_disk", "define", "start", "force_stop", "remove"]
+    wait_until(lambda: site.events().count("agent.interrupted") == 4, what="the journal")
 
 
 def test_a_rival_control_plane_is_refused_and_nothing_of_its_work_is_done(

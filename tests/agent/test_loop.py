@@ -11,10 +11,18 @@ from uuid import UUID
 import pytest
 
 from agent.drivers.base import Rejected
-from agent.drivers.fake import calls, kill_guest, lose_guest, runs, start_guest
+from agent.drivers.fake import (
+    add_foreign_guest,
+    calls,
+    cut_power,
+    kill_guest,
+    lose_guest,
+    runs,
+    start_guest,
+)
 from agent.protocol.declarations import Power, StopPolicy
 from agent.protocol.messages import StepOutcome
-from agent.protocol.observations import GuestPower
+from agent.protocol.observations import FoundGuest, GuestPower
 from tests.agent.declared import IMAGE, WEB, absent, droplet
 from tests.agent.working import Working
 from tests.waiting import wait_until
@@ -228,6 +236,34 @@ def test_stopping_the_agent_stops_no_guest_and_the_next_one_touches_nothing(
 
     assert runs(second.guests, WEB)
     assert len(calls(second.guests)) == before
+
+
+def test_after_a_power_cut_without_control_plane_what_should_run_runs_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    idle, ended, foreign = UUID(int=2), UUID(int=3), UUID(int=4)
+    first = Working(tmp_path)
+    with first.running():
+        first.result(first.order(droplet(1)))
+        first.result(first.order(droplet(1, resource_id=idle, power=Power.STOPPED)))
+        first.result(first.order(droplet(1, resource_id=ended)))
+        first.result(first.order(absent(2, resource_id=ended)))
+    first.database.close()
+    stranger = FoundGuest(
+        name="theirs", native_id=str(foreign), power=GuestPower.STOPPED, vcpus=1, memory_mib=1
+    )
+    add_foreign_guest(first.guests, stranger)
+    cut_power(first.guests)
+
+    second = Working(tmp_path, silent=1000)
+    with second.running():
+        wait_until(lambda: runs(second.guests, WEB), what="the guest that should run")
+        wait_until(lambda: second.entry(WEB).converged)
+
+    assert not runs(second.guests, idle)
+    inventory = second.fake.inventory()
+    assert inventory.found == (stranger,)
+    assert {each.resource_id for each in inventory.droplets} == {WEB, idle}
 
 
 def test_many_droplets_converge_under_seeded_misfortune(agent: Working) -> None:
