@@ -51,6 +51,9 @@ START_SECONDS = 60.0
 STOP_SECONDS = 45.0
 """libvirt itself gives an emulator 15 s to end, then kills it and waits for 15 s more."""
 
+DYING_SECONDS = 3.0
+"""An emulator that ends resets its monitor a moment before libvirt says that the guest is off."""
+
 _UNDEFINE = (
     libvirt.VIR_DOMAIN_UNDEFINE_MANAGED_SAVE
     | libvirt.VIR_DOMAIN_UNDEFINE_SNAPSHOTS_METADATA
@@ -195,7 +198,9 @@ class LibvirtHypervisor:
             ours = self._ours_if_any(turn, resource_id)
             if ours is not None and ours.seen.power is GuestPower.RUNNING:
                 turn.mark()
-                with answered_anyway(lambda: not self._is_on(turn, resource_id)):
+                with answered_anyway(
+                    lambda: not self._is_on(turn, resource_id), seconds=DYING_SECONDS
+                ):
                     ours.domain.shutdownFlags(libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN)
 
         self._connection.call(work)
@@ -205,7 +210,9 @@ class LibvirtHypervisor:
             ours = self._ours_if_any(turn, resource_id)
             if ours is not None and ours.seen.is_on:
                 turn.mark()
-                with answered_anyway(lambda: not self._is_on(turn, resource_id)):
+                with answered_anyway(
+                    lambda: not self._is_on(turn, resource_id), seconds=DYING_SECONDS
+                ):
                     ours.domain.destroyFlags(libvirt.VIR_DOMAIN_DESTROY_DEFAULT)
 
         self._connection.call(work, seconds=STOP_SECONDS)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
+from time import monotonic
 
 import libvirt
 
 from agent.drivers.base import DriverError, OutcomeUnknown, Refused
+
+LOOK_SECONDS = 0.1
 
 _CODES = {
     libvirt.VIR_ERR_ACCESS_DENIED: "libvirt.denied",
@@ -57,16 +61,26 @@ def sort_error(error: libvirt.libvirtError) -> DriverError:
 
 
 @contextlib.contextmanager
-def answered_anyway(is_so: Callable[[], bool]) -> Iterator[None]:
+def answered_anyway(is_so: Callable[[], bool], *, seconds: float = 0.0) -> Iterator[None]:
     """Let an error pass that came as an answer, if what was wanted is so all the same.
 
-    A guest may stop, start or go by itself between a look and the change that follows.
+    A guest may stop, start or go by itself between a look and the change that follows; `seconds`
+    is how long it may take to become so.
     """
     try:
         yield
     except libvirt.libvirtError as error:
-        if isinstance(sort_error(error), OutcomeUnknown) or not is_so():
+        if isinstance(sort_error(error), OutcomeUnknown) or not _becomes(is_so, seconds):
             raise
+
+
+def _becomes(is_so: Callable[[], bool], seconds: float) -> bool:
+    deadline = monotonic() + seconds
+    while not is_so():
+        if monotonic() >= deadline:
+            return False
+        threading.Event().wait(LOOK_SECONDS)
+    return True
 
 
 def is_connection_lost(error: libvirt.libvirtError) -> bool:
