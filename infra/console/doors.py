@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from http import HTTPStatus
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 import structlog
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
+from django.utils.cache import patch_cache_control, patch_vary_headers
 from django_htmx.middleware import HtmxDetails
 
 from inventory.access import Actor, actor_for
@@ -39,16 +41,33 @@ def page(
     """Let only signed-in people in; a foreign object looks like a missing one."""
 
     @wraps(view)
-    def enter(request: PageRequest, *args: P.args, **kwargs: P.kwargs) -> R:
-        request.actor = actor_for(request.user)
+    def enter(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if not request.user.is_authenticated:
+            return _ask_to_sign_in(request)
+        known = cast("PageRequest", request)
+        known.actor = actor_for(known.user)
         try:
-            return view(request, *args, **kwargs)
+            return _kept_private(view(known, *args, **kwargs))
         except NotFound as error:
             raise Http404(str(error)) from error
         except Forbidden as error:
             raise PermissionDenied(str(error)) from error
 
-    return login_required(enter)  # type: ignore[return-value]
+    return enter  # type: ignore[return-value]  # its first argument is not by position only
+
+
+def _ask_to_sign_in(request: HttpRequest) -> HttpResponseBase:
+    """Lead to the sign-in page; a living part makes its whole page go there."""
+    if request.headers.get("HX-Request"):
+        return HttpResponse(status=HTTPStatus.NO_CONTENT, headers={"HX-Refresh": "true"})
+    return redirect_to_login(request.get_full_path())
+
+
+def _kept_private(response: R) -> R:
+    """Keep pages out of every cache: they are one person's, and some are parts of others."""
+    patch_cache_control(response, private=True, no_store=True)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
 
 
 def request_id() -> str:

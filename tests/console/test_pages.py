@@ -115,6 +115,23 @@ def test_nobody_sees_a_page_without_signing_in(world: World) -> None:
         assert answer["Location"].startswith("/sign-in/"), address
 
 
+def test_a_living_part_sends_its_page_to_the_door_when_the_session_has_ended(
+    admin, world: World
+) -> None:
+    client = Client(headers={"host": "127.0.0.1"})
+
+    answer = client.get("/droplets/", headers={"HX-Request": "true"})
+
+    assert (answer.status_code, answer["HX-Refresh"]) == (204, "true")
+
+
+def test_pages_stay_out_of_every_cache(browser: Client) -> None:
+    answer = browser.get("/droplets/")
+
+    assert answer["Cache-Control"] == "private, no-store"
+    assert "HX-Request" in answer["Vary"]
+
+
 def test_a_foreign_object_looks_like_a_missing_one(stranger: Client, world: World) -> None:
     for name, address in details(world).items():
         if name.startswith(("droplet", "operation", "image", "key", "terminal")):
