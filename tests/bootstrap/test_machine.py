@@ -2,57 +2,20 @@
 
 import os
 import signal
-import subprocess
-import sys
 import tempfile
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from infra.bootstrap.leftovers import find_leftovers
-from infra.bootstrap.places import CHECKOUT, Places
-from infra.bootstrap.ports import Ports, is_free
+from infra.bootstrap.ports import is_free
 from infra.bootstrap.record import read_record
 from infra.bootstrap.systemprocesses import find_process
+from tests.bootstrap.machines import Machine, free_ports
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.machine
-
-UP_SECONDS = 150
-
-
-def free_ports(*, above: int) -> int:
-    """Return the first of three free ports in a row."""
-    bases = range(above, above + 900, 3)
-    return next(b for b in bases if all(is_free(port) for _, port in Ports(b).named()))
-
-
-class Machine:
-    """One installation, driven through ./manage.py only."""
-
-    def __init__(self, data: Path, port: int) -> None:
-        self.places, self.port = Places(data), port
-
-    def manage(self, *words: str) -> subprocess.CompletedProcess[str]:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("INFRA_")}
-        return subprocess.run(
-            [sys.executable, str(CHECKOUT / "manage.py"), *words, "--data-dir", self.places.data],
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=UP_SECONDS,
-            check=False,
-        )
-
-    def up(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return self.manage("up", "--bare", "--detach", "--port", str(self.port), *words)
-
-    def health(self) -> int:
-        url = f"http://127.0.0.1:{self.port}/readyz"
-        with urllib.request.urlopen(url, timeout=5) as answer:
-            return int(answer.status)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +30,7 @@ def machine() -> Iterator[Machine]:
 
 
 def test_it_runs_in_the_background_and_says_so(machine: Machine) -> None:
-    assert machine.health() == 200
+    machine.wait_until_well()
     told = machine.manage("status")
     assert told.returncode == 0
     for name in ("postgres", "redis", "web", "edge", "worker-1", "worker-2", "beat", "agent"):
@@ -109,9 +72,8 @@ def test_a_killed_process_of_each_kind_comes_back(machine: Machine) -> None:
             if process.name not in {"postgres", "redis"}
         )
 
-    wait_until(all_are_back, seconds=30, what="every process to be started again")
-    wait_until(lambda: not is_free(machine.port), seconds=30, what="the web to listen")
-    assert machine.health() == 200
+    wait_until(all_are_back, seconds=90, what="every process to be started again")
+    machine.wait_until_well()
 
 
 def test_after_kill_9_of_the_supervisor_up_ends_what_was_left_and_starts_anew(
@@ -123,11 +85,12 @@ def test_after_kill_9_of_the_supervisor_up_ends_what_was_left_and_starts_anew(
     wait_until(lambda: find_process(record.pid) is None, what="the supervisor's end")
     assert find_leftovers(machine.places)
     assert machine.manage("status").returncode == 3
-    again = machine.up()
+    # Without a port: it is remembered.
+    again = machine.manage("up", "--bare", "--detach")
     assert again.returncode == 0, again.stdout + again.stderr
     assert "that an earlier run left" in again.stdout
     assert "Password" not in again.stdout
-    assert machine.health() == 200
+    machine.wait_until_well()
 
 
 def test_down_stops_everything_and_leaves_nothing(machine: Machine) -> None:
@@ -138,9 +101,3 @@ def test_down_stops_everything_and_leaves_nothing(machine: Machine) -> None:
     assert machine.manage("status").returncode == 3
     log = (machine.places.log / "postgres.log").read_text()
     assert log.rstrip().endswith("database system is shut down")
-
-
-def test_the_port_is_remembered(machine: Machine) -> None:
-    done = machine.manage("up", "--bare", "--detach")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert machine.health() == 200
