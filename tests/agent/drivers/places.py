@@ -25,7 +25,7 @@ from tests.waiting import wait_until
 INSTALLATION = UUID(int=0x1000)
 NODE = UUID(int=0x2000)
 OTHER = UUID(int=0x3000)
-SECONDS = 60.0
+SECONDS = 120.0
 """A guest under emulation speaks within a second; tests share their machine with others."""
 
 
