@@ -49,6 +49,7 @@ class Site:
     state: Path
     verify_images: bool = False
     repair_after: float = 30.0
+    libvirt_uri: str = ""
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def enrol(self) -> Identity:
@@ -67,9 +68,9 @@ class Site:
         """Run the agent in this process until the block ends."""
         configuration = Configuration(
             state=self.state,
-            driver="fake",
+            driver="libvirt" if self.libvirt_uri else "fake",
             driver_folder=self.state,
-            libvirt_uri="",
+            libvirt_uri=self.libvirt_uri,
             verify_images=self.verify_images,
             repair_after_seconds=self.repair_after,
             survey_seconds=0.5,
@@ -84,7 +85,11 @@ class Site:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start the agent as a process of its own; it is ended with the test."""
-        command = [sys.executable, "-m", "agent.main", "run", "--driver", "fake"]
+        command = [sys.executable, "-m", "agent.main", "run"]
+        if self.libvirt_uri:
+            command += ["--driver", "libvirt", "--libvirt-uri", self.libvirt_uri]
+        else:
+            command += ["--driver", "fake"]
         with (self.state / "agent.log").open("ab") as log:
             process = subprocess.Popen(
                 [*command, "--state-dir", str(self.state)], cwd=CHECKOUT, stderr=log
