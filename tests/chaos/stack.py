@@ -81,10 +81,26 @@ class Stack:
             "edge": [python, "-m", "infra.agents"],
             "worker1": [*worker, "-n", "worker1@%h"],
             "worker2": [*worker, "-n", "worker2@%h"],
-            "beat": [celery, "-A", "infra.celery", "beat", "--loglevel=warning"]
-            + [f"--schedule={self.folder}/run/beat"],
-            "web": [python, "-m", "uvicorn", "infra.asgi:application", "--log-level", "warning"]
-            + ["--host", "127.0.0.1", "--port", str(self.port)],
+            "beat": [
+                celery,
+                "-A",
+                "infra.celery",
+                "beat",
+                "--loglevel=warning",
+                f"--schedule={self.folder}/run/beat",
+            ],
+            "web": [
+                python,
+                "-m",
+                "uvicorn",
+                "infra.asgi:application",
+                "--log-level",
+                "warning",
+                "--host",
+                "127.0.0.1",
+                "--port",
+                str(self.port),
+            ],
         }
 
     @property
@@ -126,8 +142,18 @@ class Stack:
         state, driver = self.folder / name, self.folder / f"{name}-guests"
         agent = [str(BIN / "python"), "-m", "agent.main"]
         subprocess.run(
-            [*agent, "enrol", "--state-dir", str(state), "--token", token]
-            + ["--url", f"https://127.0.0.1:{self.port + 2}", "--ca", f"{self.folder}/ca/ca.pem"],
+            [
+                *agent,
+                "enrol",
+                "--state-dir",
+                str(state),
+                "--token",
+                token,
+                "--url",
+                f"https://127.0.0.1:{self.port + 2}",
+                "--ca",
+                f"{self.folder}/ca/ca.pem",
+            ],
             env=dict(self.environment),
             cwd=ROOT,
             check=True,
@@ -158,6 +184,13 @@ class Stack:
     def restart(self, name: str) -> None:
         self.kill(name)
         self.start(name)
+
+    def is_back(self, name: str) -> bool:
+        """Return whether a process has got as far as to serve; others only have to run."""
+        ports = {"web": self.port, "edge": self.port + 1}
+        if name in ports:
+            return answers(("127.0.0.1", ports[name]))
+        return self.running[name].poll() is None
 
     def close(self) -> None:
         for name in list(self.running):
