@@ -13,6 +13,12 @@ from tests import factories
 from tests.operations.fleet import WireNode
 
 
+@pytest.fixture(autouse=True)
+def quick_passwords(settings) -> None:
+    """Hash passwords cheaply: people are made in nearly every test, and never attacked."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.fixture
 def owner(db: None) -> Owner:
     """Return the default owner of a new installation."""
@@ -65,3 +71,10 @@ def droplet_factory(call: Call, image: Resource) -> Callable[..., Resource]:
         return factories.make_droplet(call, name, **parts)
 
     return make
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the flags of tests that keep numbers in files."""
+    parser.addoption(
+        "--write-query-counts", action="store_true", help="write tests/query_counts.json anew"
+    )

@@ -95,7 +95,8 @@ def _is_free(placed: Placed, waiting: set[tuple[str, str]]) -> bool:
 
 
 def _open(call: Call, documents: Sequence[Placed], planned: Sequence[Planned]) -> Operation:
-    owners = {placed.document.metadata.owner for placed in documents}
+    owned = [placed for placed in documents if KINDS[placed.document.kind].has_owner]
+    owners = {placed.document.metadata.owner for placed in owned}
     owner: Owner | None = access_owner(call.actor, owners.pop()) if len(owners) == 1 else None
     operation = open_parent(call, APPLY, owner=owner, about=f"{len(documents)} documents")
     record_audit(

@@ -39,6 +39,10 @@ class ManifestKind(Protocol):
     """What a kind must know. `plan` only reads; `apply` writes in the caller's transaction."""
 
     @property
+    def has_owner(self) -> bool:
+        """Return whether objects of the kind belong to an owner."""
+
+    @property
     def spec(self) -> type[Spec]:
         """Return the shape of the document's spec."""
 
@@ -63,6 +67,8 @@ class ZoneSpec(Spec):
 @dataclass(frozen=True)
 class ZoneManifest:
     """Zones: facts, so applying them opens no operation."""
+
+    has_owner = False
 
     @property
     def spec(self) -> type[Spec]:
@@ -146,6 +152,7 @@ class ResourceManifest:
 
     kind: Kind
     warn: Warn = _no_warnings
+    has_owner = True
 
     @property
     def spec(self) -> type[Spec]:

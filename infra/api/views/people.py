@@ -9,12 +9,13 @@ from django.contrib.auth import authenticate
 from django.db.models import Q
 from django.http.response import HttpResponseBase
 from django.utils import timezone
-from rest_framework.exceptions import AuthenticationFailed, Throttled
+from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
 from infra.api.answers import Answer, to_http
 from infra.api.described import described
 from infra.api.endpoint import Endpoint
+from infra.api.errors import RequestRefused
 from infra.api.paging import BY_AGE, BY_NAME, list_page, read_wanted, text_filter
 from infra.api.requests import request_id
 from infra.api.shapes.base import Listing
@@ -195,7 +196,9 @@ class Login(Endpoint):
             for key in keys:
                 LOGIN_FAILURES.fail(key)
             self._record_failure(body.username)
-            raise AuthenticationFailed("Name or password is wrong.")
+            raise RequestRefused(
+                HTTPStatus.UNAUTHORIZED, "login.failed", "Name or password is wrong."
+            )
         return user
 
     def _record_failure(self, username: str) -> None:
