@@ -249,9 +249,20 @@ def test_a_whole_over_several_owners_is_seen_by_its_author(api, owner, call):
     assert bystander.get(f"operations/{answer.json()['id']}").status_code == 404
 
 
-def test_the_example_of_the_documents_is_valid(api, owner, call):
-    factories.make_zone(call, "home")
-    with open("docs/examples/hello.yaml") as file:  # noqa: PTH123  as a person would
+def plan_example(api, name):
+    with open(f"docs/examples/{name}") as file:  # noqa: PTH123  as a person would
         answer = api.ask("POST", "plan", raw=file.read(), content_type="application/yaml")
     assert answer.status_code == 200, answer.content
-    assert [item["kind"] for item in answer.json()["items"]] == ["Image", "Droplet"]
+    return [(item["kind"], item["action"]) for item in answer.json()["items"]]
+
+
+def test_the_first_example_of_the_documents_is_planned(api, owner, call):
+    factories.make_zone(call, "home")
+    planned = plan_example(api, "hello.yaml")
+    assert planned == [("Zone", "unchanged"), ("Image", "create"), ("Droplet", "create")]
+
+
+def test_the_example_of_droplets_apart_is_planned(api, owner, call):
+    factories.make_image(call, "hello")
+    planned = plan_example(api, "pair.yaml")
+    assert planned == [("Zone", "create"), ("Droplet", "create"), ("Droplet", "create")]
