@@ -9,6 +9,7 @@ import psutil
 from agent import clock
 from agent.drivers.base import DriverError, Hypervisor, HypervisorFacts
 from agent.protocol.observations import NodeFacts
+from agent.wording import clean
 
 VERSION = "0.1.0"
 """As pyproject.toml says it, which is not there on a node."""
@@ -21,8 +22,9 @@ def gather_facts(hypervisor: Hypervisor, *, address: str) -> NodeFacts:
     try:
         offered = hypervisor.facts()
     except DriverError as error:
+        problem = clean(str(error))
         offered = HypervisorFacts(
-            vcpus=0, memory_mib=0, disk_gib=0, accelerator="", problem=str(error), version="",
+            vcpus=0, memory_mib=0, disk_gib=0, accelerator="", problem=problem, version="",
             details={},
         )  # fmt: skip
     able = bool(offered.accelerator)

@@ -12,6 +12,7 @@ from agent.database import Database
 from agent.planning.droplets import StopAsked
 from agent.protocol.declarations import Declaration
 from agent.protocol.values import Generation
+from agent.wording import clean
 
 KEPT = 20
 """Ended intents kept for each resource, for whoever wants to know what the agent did."""
@@ -70,7 +71,7 @@ class Intents:
         with self._database.writing() as connection:
             connection.execute(
                 "UPDATE intents SET ended_at = ?, outcome = ? WHERE id = ?",
-                (at, outcome[:500], intent),
+                (at, clean(outcome, limit=500), intent),
             )
 
     def take_interrupted(self, *, at: float) -> tuple[Interrupted, ...]:

@@ -12,11 +12,11 @@ from uuid import UUID
 from agent.database import Database
 from agent.numbers import read_number, write_number
 from agent.protocol.messages import JournalEntry
+from agent.wording import clean
 
 LIMIT = 10_000
 """Lines kept at most; some 3 MB, and weeks of an ordinary node's life."""
 
-MESSAGE_LENGTH = 2000
 _LAST = "journal"
 
 
@@ -64,7 +64,7 @@ class Journal:
                 at=at,
                 severity=severity,
                 event=event,
-                message=message.replace("\0", "")[:MESSAGE_LENGTH],
+                message=clean(message),
                 resource_id=resource_id,
                 step_id=step_id,
             )

@@ -21,6 +21,7 @@ from agent.protocol.declarations import AbsentDeclaration, Declaration
 from agent.protocol.messages import LedgerEntry, StepOrder, StepOutcome, StepResult
 from agent.protocol.observations import DropletObservation
 from agent.protocol.values import Generation, InstallationIdentity
+from agent.wording import clean
 
 _DECLARATIONS: TypeAdapter[Declaration] = TypeAdapter(Declaration)
 _DELIVERY = "delivery"
@@ -193,7 +194,7 @@ class Ledger:
                     generation=step.generation,
                     outcome=outcome,
                     reason=reason,
-                    message=message,
+                    message=clean(message),
                     observed=observed,
                     finished_at=at,
                 )

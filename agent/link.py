@@ -203,8 +203,8 @@ class Link:
             response = await line.ask(
                 ends.credentials.identity, REPORT_PATH, request, ReportResponse
             )
-        except Unheard:
-            # What the control plane knows after a silence is not known: tell it everything.
+        except (Unheard, TurnedAway):
+            # What the control plane knows after that is not known: tell it everything.
             self._wishes += 1
             self._news.set()
             raise

@@ -17,12 +17,11 @@ from agent.protocol.messages import (
 from agent.protocol.observations import Inventory, NodeFacts
 from agent.protocol.values import Incarnation
 from agent.turns import Turns
+from agent.wording import clean
 
 RESULTS_AT_ONCE = 200
 LINES_AT_ONCE = 500
 """A report stays well below the edge's limit for a body; what is left comes with the next."""
-
-TEXT_LENGTH = 500
 
 
 @dataclass
@@ -68,7 +67,7 @@ class Reporter:
         for resource_id, text in self.turns.progress().items():
             entry = self.ledger.find(resource_id)
             steps = entry.steps if entry else ()
-            told += [StepProgress(step_id=step.step_id, text=text[:TEXT_LENGTH]) for step in steps]
+            told += [StepProgress(step_id=step.step_id, text=text) for step in steps]
         return tuple(told)
 
     def _due_facts(self) -> NodeFacts | None:
@@ -78,7 +77,7 @@ class Reporter:
         try:
             return self.hypervisor.inventory()
         except DriverError as error:
-            return Inventory(complete=False, problem=str(error))
+            return Inventory(complete=False, problem=clean(str(error)))
 
     def take(self, request: ReportRequest, response: ReportResponse) -> bool:
         """Forget what was recorded; return whether more is waiting. Raises Rival."""

@@ -29,11 +29,13 @@ from agent.planning.repair import REPAIR_AFTER_SECONDS, Licence, licence
 from agent.protocol.declarations import DropletDeclaration, ImageReference
 from agent.protocol.messages import StepOutcome
 from agent.protocol.observations import DropletObservation, GuestPower
+from agent.wording import clean
 
 ACTIONS_PER_TURN = 12
 """More than any plan needs: a turn that goes on longer is going round in circles."""
 
 CIRCLE_REST_SECONDS = 5.0
+PROGRESS_LENGTH = 500
 _log = structlog.get_logger(__name__)
 
 
@@ -88,6 +90,7 @@ class Turns:
 
     def say(self, resource_id: UUID, text: str) -> None:
         """Tell where the droplet stands; the same words again are not told again."""
+        text = clean(text, limit=PROGRESS_LENGTH)
         with self._lock:
             if self._progress.get(resource_id) == text:
                 return

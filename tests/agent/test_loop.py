@@ -121,6 +121,22 @@ def test_a_failure_that_may_pass_is_told_while_it_lasts(agent: Working) -> None:
     assert agent.turns.progress() == {}
 
 
+def test_words_that_cannot_be_sent_are_made_fit(agent: Working) -> None:
+    class Garbled:
+        def __getattr__(self, name: str):
+            return getattr(agent.fake, name)
+
+        def start(self, _droplet: object) -> None:
+            raise Rejected("odd", "odd \udcff name\0 " + "x" * 5000)
+
+    agent.open(Garbled())
+    with agent.running():
+        result = agent.result(agent.order(droplet()))
+
+    assert result.message.startswith("odd ? name ")
+    assert result.model_dump_json()
+
+
 def test_an_image_that_is_not_what_was_declared_ends_the_step(tmp_path: Path) -> None:
     @contextmanager
     def wrong(image):
