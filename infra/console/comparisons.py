@@ -53,6 +53,8 @@ def _seen(data: dict[str, object], name: str) -> str:
 
 
 def _generation(observation: ResourceObservation | None) -> str:
-    if observation is None or not observation.ledger_epoch:
+    if observation is None:
         return ""
-    return f"{observation.ledger_epoch}.{observation.ledger_generation}"
+    shown = (observation.epoch, observation.generation)
+    accepted = max(shown, (observation.ledger_epoch, observation.ledger_generation))
+    return f"{accepted[0]}.{accepted[1]}" if accepted[0] else ""
