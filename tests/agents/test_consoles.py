@@ -29,7 +29,8 @@ from infra.web import Web
 from inventory.identifiers import uuid7
 from inventory.models import AuditEvent, Membership, Node, Owner, Placement, Resource, User
 from operations.enrolment import revoke_node_certificates
-from tests.agents.conftest import FakeNode
+from tests.agents.conftest import FakeNode, new_token
+from tests.agents.dialling import Dialled
 from tests.events.conftest import session_of
 from tests.waiting import wait_until
 
@@ -109,9 +110,9 @@ def site(placed: Resource) -> Iterator[Site]:
         yield Site(port, placed)
 
 
-def dial(machine: FakeNode, session_id: UUID | str) -> ClientConnection:
+def dial(machine: FakeNode, session_id: UUID | str) -> Dialled:
     url = machine.edge.exchange_url.replace("https", "wss")
-    return connect(f"{url}/v1/consoles/{session_id}", ssl=machine.context())
+    return Dialled(f"{url}/v1/consoles/{session_id}", machine.context())
 
 
 def ordered(machine: FakeNode, number: int = 2) -> PollResponse:
@@ -247,22 +248,40 @@ def test_a_revoked_certificate_ends_its_consoles(
 
 
 def test_a_session_is_dialled_once_and_by_its_own_node(
-    site: Site, enrolled: FakeNode, admin: User
+    site: Site, enrolled: FakeNode, admin: User, node: Node
 ) -> None:
     enrolled.settle()
-    with open_console(site, enrolled, admin) as (browser, _):
-        for session_id in (str(uuid7()), "odd"):
-            with pytest.raises((InvalidStatus, ConnectionClosed)):
-                dial(enrolled, session_id).recv(timeout=5)
-        browser.send(b"x")
+    other = FakeNode(enrolled.edge, enrolled.folder)
+    other.enrol(new_token(Node.objects.create(name="n2", zone=node.zone)))
+    with site.browser(admin) as browser:
+        assert notice(browser)["kind"] == "opening"
+        session_id = ordered(enrolled).consoles[0].session_id
+        assert_turned_away(other, session_id)
+        with dial(enrolled, session_id) as agent:
+            assert notice(browser)["kind"] == "open"
+            assert_turned_away(enrolled, session_id)
+            agent.send(b"unharmed")
+            assert output(browser, 8) == b"unharmed"
+
+
+@pytest.mark.parametrize("session_id", [str(uuid7()), "odd"])
+def test_a_session_that_nobody_opened_is_unknown(enrolled: FakeNode, session_id: str) -> None:
+    assert_turned_away(enrolled, session_id)
+
+
+def assert_turned_away(machine: FakeNode, session_id: UUID | str) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        dial(machine, session_id)
+    assert refused.value.response.status_code == 403
 
 
 def test_without_a_certificate_no_console_is_dialled(enrolled: FakeNode) -> None:
     url = enrolled.edge.exchange_url.replace("https", "wss")
-    with pytest.raises((ssl.SSLError, ConnectionClosed, OSError, InvalidHandshake)):
-        connect(f"{url}/v1/consoles/{uuid7()}", ssl=enrolled.context(certificate=False)).recv(
-            timeout=5
-        )
+    with (
+        pytest.raises((ssl.SSLError, ConnectionClosed, OSError, InvalidHandshake)),
+        Dialled(f"{url}/v1/consoles/{uuid7()}", enrolled.context(certificate=False)) as agent,
+    ):
+        agent.recv(timeout=5)
 
 
 def test_a_droplet_on_no_node_says_so(droplet: Resource, admin: User) -> None:
