@@ -34,5 +34,6 @@ app.conf.beat_schedule = {
     "repair-drift": {"task": "operations.sweep_drift", "schedule": 5.0},
     "watch-nodes": {"task": "operations.sweep_nodes", "schedule": 5.0},
     "prune-records": {"task": "operations.sweep_retention", "schedule": 600.0},
+    "prune-kept-answers": {"task": "api.sweep_idempotency", "schedule": 600.0},
 }
-app.autodiscover_tasks(["operations"])
+app.autodiscover_tasks(["operations", "infra.api"])

@@ -48,7 +48,9 @@ def openapi_json(request: HttpRequest) -> HttpResponseBase:
 
 
 class Pages(SpectacularSwaggerSplitView):
-    """The document as pages. Its script is a file of its own, so that the strict CSP holds."""
+    """The document as pages. Script and style are files of their own, so the strict CSP holds."""
+
+    template_name = "api/docs.html"
 
     authentication_classes: list[type] = []
     permission_classes: list[type] = []

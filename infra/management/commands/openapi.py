@@ -23,13 +23,14 @@ class Command(BaseCommand):
 
     def handle(self, *, check: bool, **_options: object) -> None:
         docs = Path(settings.BASE_DIR) / "docs"
-        old = [name for name, text in generated_files().items() if _read(docs / name) != text]
+        files = generated_files()
+        old = [name for name, text in files.items() if _read(docs / name) != text]
         if check and old:
             raise CommandError(f"Out of date: {', '.join(old)}. Run: ./manage.py openapi")
         for name in old:
             path = docs / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(generated_files()[name])
+            path.write_text(files[name])
             self.stdout.write(f"wrote {path}")
 
 
