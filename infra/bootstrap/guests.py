@@ -80,7 +80,7 @@ def stop_guests(choices: Choices, progress: Progress) -> None:
     if not guests:
         progress.say("Guests: none runs")
         return
-    with progress.step(f"Guests: {len(guests)}") as outcome:
+    with progress.step(f"Guests ({len(guests)})") as outcome:
         for guest in guests:
             virsh(uri, "shutdown", guest.uuid)
         forced = _still_running(choices, guests)

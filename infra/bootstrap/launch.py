@@ -67,10 +67,10 @@ def say_ready(
 
 
 def to_try(installation: Installation, facts: Facts) -> tuple[str, str, str]:
-    """Return three commands for a person who has just seen this come up (pure)."""
+    """Return three commands for a person who has just seen it come up."""
     shown = ("get droplets", "describe droplet hello", "console hello")
-    bare = ("get nodes", "get zones", "get operations")
-    first, second, third = shown if facts.declare_example else bare
+    known = ("get droplets", "get nodes", "get operations")
+    first, second, third = shown if facts.declare_example else known
     return infra(installation, first), infra(installation, second), infra(installation, third)
 
 
