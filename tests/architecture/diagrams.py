@@ -19,7 +19,8 @@ def draw(start: str, table: Mapping[tuple[str, str], str]) -> str:
         arrows[str(before), str(after)].append(str(event))
     lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {start}"]
     lines += [
-        f"    {before} --> {after}: {', '.join(events)}" for (before, after), events in arrows.items()
+        f"    {before} --> {after}: {', '.join(events)}"
+        for (before, after), events in arrows.items()
     ]
     return "\n".join([*lines, "```"])
 
