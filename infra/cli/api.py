@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -123,13 +123,18 @@ class Api:
             asked = {**asked, "cursor": cursor}
 
     @contextmanager
-    def events(self, query: Parameters, *, after: str = "") -> Iterator[Iterator[ServerEvent]]:
-        """Open the event stream after an event id. Raises StreamLost, also while it is read."""
+    def events(
+        self, topics: Iterable[str] = (), *, after: str = ""
+    ) -> Iterator[Iterator[ServerEvent]]:
+        """Open the event stream after an event id; all topics for none.
+
+        Raises StreamLost, also while it is read.
+        """
         headers = {"Last-Event-ID": after} if after else {}
         timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
         try:
             with self._client.sse(
-                "events", params=dict(query), headers=headers, timeout=timeout
+                "events", params={"topic": list(topics)}, headers=headers, timeout=timeout
             ) as source:
                 yield _server_events(source)
         except httpx2.TransportError as error:

@@ -190,3 +190,12 @@ TOKEN = (
     _AGE,
     _ID,
 )
+AUDIT = (
+    field("AT", "at"),
+    field("BY", "actor"),
+    field("ACTION", "action"),
+    field("KIND", "object_kind"),
+    field("NAME", "object_name"),
+    field("REASON", "reason"),
+    field("REQUEST", "request_id", wide=True),
+)

@@ -25,7 +25,8 @@ WORDS = (
 """The parts of an operation's explanation, in the order in which they are asked for."""
 
 STEP_TITLES = ("STEP", "STATE", "NODE", "TRIES", "TOOK", "MESSAGE")
-SPOKEN = frozenset({"explanation", "steps", "journal"})
+CHILD_TITLES = ("NUMBER", "KIND", "OF", "STATE")
+SPOKEN = frozenset({"explanation", "steps", "children", "journal"})
 """Parts of an operation that have sections of their own."""
 
 _ACRONYMS = {"id": "ID", "url": "URL", "sha256": "SHA-256", "vcpus": "vCPUs", "cpu": "CPU"}
@@ -50,6 +51,10 @@ def _operation_lines(document: Document, now: datetime) -> Iterator[str]:
     steps = list(mappings(document, "steps"))
     if steps:
         yield from _section("Steps", plain_lines(make_table(STEP_TITLES, map(_step_row, steps))))
+    children = list(mappings(document, "children"))
+    if children:
+        rows = [_child_row(child) for child in children]
+        yield from _section("Parts", plain_lines(make_table(CHILD_TITLES, rows)))
     journal = list(mappings(document, "journal"))
     if journal:
         yield from _section("Journal", [_journal_line(line) for line in journal])
@@ -64,6 +69,11 @@ def _step_row(step: Document) -> tuple[str, ...]:
         text(step, "attempts"), _took(step), words,
     )  # fmt: skip
     return tuple(plain(cell) for cell in cells)
+
+
+def _child_row(child: Document) -> tuple[str, ...]:
+    keys = ("public_id", "kind", "resource_name", "state")
+    return tuple(plain(text(child, key)) for key in keys)
 
 
 def _took(step: Document) -> str:

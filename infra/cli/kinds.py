@@ -25,13 +25,18 @@ class Kind:
         path: str = "",
         aliases: tuple[str, ...] = (),
         topics: tuple[str, ...] = (),
+        state: str = "state",
     ) -> None:
-        """`path` is the part of the API's address; `topics` are the events that change a row."""
+        """`path` is the part of the API's address; `topics` are the events that change a row.
+
+        `state` is the field, and the filter, that has the word for how it stands.
+        """
         self.name = name
         self.plural = path or f"{name}s"
         self.path = path or f"{name}s"
         self.aliases = aliases
         self.topics = topics or (name, "operation")
+        self.state = state
         self.columns = shown
 
     @property
@@ -44,12 +49,13 @@ KINDS: tuple[Kind, ...] = (
     Kind("image", *columns.IMAGE),
     Kind("sshkey", *columns.SSH_KEY, aliases=("key", "keys")),
     Kind("resource", *columns.RESOURCE, aliases=("res",), topics=("droplet", "image", "sshkey")),
-    Kind("node", *columns.NODE, topics=("node", "droplet")),
+    Kind("node", *columns.NODE, topics=("node", "droplet"), state="lifecycle"),
     Kind("zone", *columns.ZONE),
     Kind("owner", *columns.OWNER),
     Kind("operation", *columns.OPERATION, aliases=("op", "ops"), topics=("operation",)),
     Kind("found", *columns.FOUND, path="found", topics=("found", "node")),
     Kind("token", *columns.TOKEN),
+    Kind("audit", *columns.AUDIT, path="audit", topics=("audit", "operation")),
 )
 
 BY_NAME: Mapping[str, Kind] = MappingProxyType(

@@ -19,13 +19,17 @@ Command = Callable[..., None]
 
 @dataclass(frozen=True)
 class Manner:
-    """Tried or meant, why, waited for up to `timeout` seconds or not, and told how."""
+    """Tried or meant, why, waited for up to `timeout` seconds or not, and told how.
+
+    `ending` is the state in which its operation is to end.
+    """
 
     dry_run: bool = False
     wait: bool = True
     timeout: float = DEFAULT_TIMEOUT
     form: Format = Format.TABLE
     reason: str = ""
+    ending: str = "succeeded"
 
     @property
     def query(self) -> dict[str, str]:

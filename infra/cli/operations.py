@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from infra.cli.changes import changes_of
@@ -17,14 +15,6 @@ if TYPE_CHECKING:
     from infra.cli.output import Output
 
 FINISHED = frozenset({"succeeded", "failed", "cancelled"})
-
-ENDINGS: Mapping[str, ExitCode] = MappingProxyType(
-    {
-        "succeeded": ExitCode.OK,
-        "failed": ExitCode.ERROR,
-        "cancelled": ExitCode.ERROR,
-    }
-)
 
 
 def operation_path(answer: Answer) -> str:
@@ -40,10 +30,8 @@ def is_finished(operation: Document) -> bool:
 
 def title_of(operation: Document) -> str:
     """Return the operation in a few words."""
-    about = " ".join(
-        part for part in (text(operation, "kind"), text(operation, "resource_name")) if part
-    )
-    return f"Operation {text(operation, 'public_id')}: {about}"
+    parts = (text(operation, "kind"), text(operation, "resource_name"))
+    return f"Operation {text(operation, 'public_id')}: {' '.join(filter(None, parts))}"
 
 
 def progress_of(operation: Document) -> str:
@@ -52,6 +40,10 @@ def progress_of(operation: Document) -> str:
     waiting = text(operation, "waiting_text") or text(operation, "waiting_on", "text")
     if waiting:
         return f"{line}: {waiting}"
+    children = list(mappings(operation, "children"))
+    if children:
+        ended = [child for child in children if is_finished(child)]
+        return f"{line}; {len(ended)} of {len(children)} parts have ended"
     step = next(
         (step for step in mappings(operation, "steps") if text(step, "state") != "done"), None
     )
@@ -67,13 +59,13 @@ def follow(api: Api, output: Output, path: str, *, timeout: float) -> Document:
     operation = api.get(path).document
     if is_finished(operation):
         return operation
-    with changes_of(api, output.say) as changes, output.progress() as show:
+    with changes_of(api, output.say, ["operation"]) as changes, output.progress() as show:
         while not is_finished(operation):
             show(progress_of(operation))
             left = ends - elapsed()
             if left <= 0:
                 raise timed_out(operation, timeout)
-            changes.wait(frozenset({"operation"}), most=left)
+            changes.wait(most=left)
             operation = api.get(path).document
     return operation
 
@@ -90,17 +82,27 @@ def timed_out(operation: Document, timeout: float) -> Failure:
     )
 
 
-def check_ended_well(operation: Document) -> None:
-    """Raise Failure when a finished operation did not succeed."""
+def check_ended_well(operation: Document, wanted: str = "succeeded") -> None:
+    """Raise Failure when a finished operation has not ended as wanted."""
     state, number = text(operation, "state"), text(operation, "public_id")
-    code = ENDINGS.get(state, ExitCode.UNCERTAIN)
-    if code == ExitCode.OK:
+    if state == wanted:
         return
-    reasons = [text(step, "message") for step in mappings(operation, "steps")]
-    because = " ".join(reason for reason in reasons if reason)
+    code = ExitCode.ERROR if state in FINISHED else ExitCode.UNCERTAIN
+    because = " ".join(_reasons(operation))
     raise Failure(
         code,
         f"{title_of(operation)} {state}. {because}".strip(),
         advice=f"See why, and what is safe, with: infra describe operation {number}"
         + (f"\nTry it again with: infra retry {number}" if state == "failed" else ""),
     )
+
+
+def _reasons(operation: Document) -> list[str]:
+    """Return why it did not succeed: what its steps said, and which of its parts did not."""
+    said = [text(step, "message") for step in mappings(operation, "steps")]
+    parts = [
+        f"{title_of(child)} {text(child, 'state')}."
+        for child in mappings(operation, "children")
+        if text(child, "state") != "succeeded"
+    ]
+    return [reason for reason in dict.fromkeys((*said, *parts)) if reason]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -28,6 +29,7 @@ ADVICE: Mapping[int, str] = MappingProxyType(
 )
 
 UNCHANGED = "Nothing was changed."
+_SAYS_SO = re.compile("[Nn]othing (was )?changed")
 
 
 def failure_of(status: int, document: Document) -> Failure:
@@ -40,7 +42,7 @@ def failure_of(status: int, document: Document) -> Failure:
     return Failure(
         code=CODES.get(status, ExitCode.ERROR),
         what=what,
-        safe="" if "othing changed" in what or status in {401, 404} else UNCHANGED,
+        safe="" if _SAYS_SO.search(what) or status in {401, 404} else UNCHANGED,
         advice=ADVICE.get(status, ""),
         fields=fields,
         request_id=text(document, "request_id") if status >= 500 else "",  # noqa: PLR2004  theirs

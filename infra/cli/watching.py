@@ -29,23 +29,23 @@ def watch(api: Api, output: Output, kind: Kind, look: Look, form: Format) -> Non
 
 
 def _watch_living(api: Api, output: Output, kind: Kind, look: Look, form: Format) -> None:
-    with changes_of(api, output.say) as changes, output.living() as live:
+    with changes_of(api, output.say, kind.topics) as changes, output.living() as live:
         while True:
             table = table_of(kind, look(), wide=form == Format.WIDE, now=clock.now())
             live.update(rich_table(table), refresh=True)
-            changes.wait(frozenset(kind.topics))
+            changes.wait()
 
 
 def _watch_lines(api: Api, output: Output, kind: Kind, look: Look, form: Format) -> None:
     before: dict[str, Document] = {}
     titled = False
-    with changes_of(api, output.say) as changes:
+    with changes_of(api, output.say, kind.topics) as changes:
         while True:
             after = {text(document, "id"): document for document in look()}
             for line in changed_lines(kind, before, after, form, titled=titled):
                 output.data(line)
             titled, before = titled or bool(after), after
-            changes.wait(frozenset(kind.topics))
+            changes.wait()
 
 
 def changed_lines(

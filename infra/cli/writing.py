@@ -71,6 +71,8 @@ def tell(session: Session, api: Api, kind: Kind, document: Document, manner: Man
     if not is_operation(document):
         if document:
             print_object(output, shown_kind(kind, document), document, manner.form, now=clock.now())
+        else:
+            output.say("Done.")
         return
     if manner.wait and not manner.dry_run:
         path = object_path(OPERATION, text(document, "id"))
@@ -80,7 +82,7 @@ def tell(session: Session, api: Api, kind: Kind, document: Document, manner: Man
     else:
         print_object(output, OPERATION, document, manner.form, now=clock.now())
     if manner.wait and is_finished(document):
-        check_ended_well(document)
+        check_ended_well(document, manner.ending)
 
 
 def is_operation(document: Document) -> bool:

@@ -1,21 +1,29 @@
-"""The `infra` command as a person runs it: a process of its own, with or without a terminal."""
+"""The `infra` command as people run it: in this process, in one of its own, at a terminal."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import io
 import os
 import pty
 import select
+import shlex
 import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+import pytest
+
+from infra.cli.main import app
+from tests.waiting import wait_until
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "infra.cli.main"]
@@ -49,6 +57,24 @@ class Infra:
         }
 
     def __call__(self, *words: str, text: str = "", **told: str) -> Ran:
+        """Run it in this process, which saves the start of Python."""
+        out, err = io.StringIO(), io.StringIO()
+        with pytest.MonkeyPatch.context() as patch:
+            for name in [name for name in os.environ if name.startswith("INFRA_")]:
+                patch.delenv(name)
+            for name, value in {**self.environment, **told}.items():
+                patch.setenv(name, value)
+            patch.chdir(self.home)
+            patch.setattr(sys, "stdin", io.StringIO(text))
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                try:
+                    app(list(words), prog_name="infra")
+                except SystemExit as end:
+                    return Ran(int(end.code or 0), out.getvalue(), err.getvalue())
+        raise AssertionError("the command did not end itself")
+
+    def alone(self, *words: str, text: str = "", **told: str) -> Ran:
+        """Run it in a process of its own."""
         done = subprocess.run(
             [*COMMAND, *words],
             input=text,
@@ -61,19 +87,70 @@ class Infra:
         )
         return Ran(done.returncode, done.stdout, done.stderr)
 
-    def start(self, *words: str, **told: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*COMMAND, *words],
-            env={**self.environment, **told},
+    def shown(self, *words: str) -> str:
+        """Return the command as a shell takes it."""
+        return shlex.join([*COMMAND, *words])
+
+    def in_shell(self, script: str) -> Ran:
+        """Run a line of shell in which the command stands."""
+        done = subprocess.run(
+            ["sh", "-c", script],
+            env=self.environment,
             cwd=self.home,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *words: str, **told: str) -> Going:
+        return Going(
+            subprocess.Popen(
+                [*COMMAND, *words],
+                env={**self.environment, **told},
+                cwd=self.home,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
         )
 
     def at_terminal(self, *words: str, **told: str) -> Terminal:
         return Terminal([*COMMAND, *words], {**self.environment, "TERM": "xterm-256color", **told})
+
+
+class Going:
+    """A process that goes on, and the lines it has written so far."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.out: list[str] = []
+        self.err: list[str] = []
+        pairs = ((process.stdout, self.out), (process.stderr, self.err))
+        self._readers = [
+            threading.Thread(target=lines.extend, args=(stream,), daemon=True)
+            for stream, lines in pairs
+        ]
+
+    def __enter__(self) -> Self:
+        for reader in self._readers:
+            reader.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        for reader in self._readers:
+            reader.join(5)
+
+    def wait_for(self, wanted: str, *, said: bool = False) -> None:
+        """Wait for a line with these words in its data, or in what is said beside it."""
+        lines = self.err if said else self.out
+        wait_until(
+            lambda: any(wanted in line for line in list(lines)), seconds=PATIENCE, what=wanted
+        )
 
 
 class Terminal:

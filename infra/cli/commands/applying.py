@@ -14,7 +14,7 @@ from infra.cli.options import FilesOption, FormatOption
 from infra.cli.plans import diff_lines, plan_lines
 from infra.cli.printing import Format, print_object
 from infra.cli.session import Session, session_of
-from infra.cli.writing import Change, send, tell
+from infra.cli.writing import Change, is_operation, send, tell
 
 MANIFESTS = "/manifests"
 DIFFERENT = 1
@@ -31,7 +31,10 @@ def apply(context: typer.Context, files: FilesOption, *, manner: Manner) -> None
             operation = send(api, Change("POST", "apply", _body(manifests)), manner)
         except Failure as failure:
             raise placed(failure, manifests, MANIFESTS) from failure
-        tell(session, api, BY_NAME["operation"], operation, manner)
+        if is_operation(operation):
+            tell(session, api, BY_NAME["operation"], operation, manner)
+        else:
+            session.output.say("Everything is declared so already; nothing was changed.")
 
 
 def plan(context: typer.Context, files: FilesOption, form: FormatOption = Format.TABLE) -> None:

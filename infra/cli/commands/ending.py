@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -51,7 +52,7 @@ def delete(
 def cancel(context: typer.Context, operation: OperationArgument, *, manner: Manner) -> None:
     """Cancel an operation of which nothing was sent yet; the declaration before comes back."""
     change = Change("POST", object_path(OPERATION, operation, "cancel"), {})
-    carry_out(session_of(context), OPERATION, change, manner)
+    carry_out(session_of(context), OPERATION, change, replace(manner, ending="cancelled"))
 
 
 @changing
@@ -98,7 +99,10 @@ def wait_for(session: Session, kind: Kind, name: str, wanted: Condition, *, time
         if document is None:
             raise Failure(ExitCode.NOT_FOUND, f"There is no {kind.name} {name!r}.")
         key = text(document, "id") or name  # it may be renamed meanwhile
-        with changes_of(api, session.output.say) as changes, session.output.progress() as show:
+        with (
+            changes_of(api, session.output.say, kind.topics) as changes,
+            session.output.progress() as show,
+        ):
             while not wanted.is_met(document):
                 show(_standing(kind, name, document, wanted))
                 if not wanted.can_still_be(document):
@@ -106,7 +110,7 @@ def wait_for(session: Session, kind: Kind, name: str, wanted: Condition, *, time
                 left = ends - clock.elapsed()
                 if left <= 0:
                     raise _too_late(kind, name, document, wanted, timeout)
-                changes.wait(frozenset(kind.topics), most=left)
+                changes.wait(most=left)
                 document = look(key)
 
 

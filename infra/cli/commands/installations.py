@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from dataclasses import replace
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -110,7 +111,10 @@ def sign_in(session: Session, target: Target, user: str) -> str:
     user = user or session.output.ask(f"User at {target.url}: ")
     password = read_secret(session, "Password: ")
     with session.api(target) as api:
-        answer = api.write("POST", "login", {"username": user, "password": password})
+        try:
+            answer = api.write("POST", "login", {"username": user, "password": password})
+        except Failure as failure:
+            raise replace(failure, advice="") from failure  # it advises to sign in
     return text(answer.document, "token")
 
 

@@ -1,4 +1,4 @@
-"""`infra get`, `describe`, `events`, `logs`: commands that change nothing."""
+"""`infra get`, `describe`, `events`: commands that change nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from infra.cli import clock
 from infra.cli.describing import describe_lines
 from infra.cli.documents import Document, text
 from infra.cli.failures import ExitCode, Failure, usage
-from infra.cli.kinds import BY_NAME, find_kind
+from infra.cli.kinds import find_kind
 from infra.cli.options import (
     FormatOption,
     KindArgument,
@@ -25,7 +25,7 @@ from infra.cli.session import session_of
 from infra.cli.streams import StreamLost
 from infra.cli.watching import watch
 from infra.cli.words import plain
-from infra.cli.writing import object_path, parse_labels
+from infra.cli.writing import object_path
 
 DEFAULT_LIMIT = 500
 """More than anybody reads on a screen; the person is told when there is more."""
@@ -47,6 +47,12 @@ def get(  # noqa: PLR0913  one parameter for each option
     labels: LabelsOption = None,
     owner: OwnerOption = "",
     zone: ZoneOption = "",
+    state: Annotated[
+        str,
+        typer.Option(
+            "--state", metavar="STATE", help="Only in this state, such as running or open."
+        ),
+    ] = "",
     limit: Annotated[
         int, typer.Option("--limit", min=1, metavar="COUNT", help="At most so many.")
     ] = DEFAULT_LIMIT,
@@ -55,7 +61,7 @@ def get(  # noqa: PLR0913  one parameter for each option
     """List what there is of a kind, or show some of it by name."""
     session = session_of(context)
     chosen = find_kind(kind)
-    query = query_of(labels, owner, zone)
+    query = query_of(labels, owner=owner, zone=zone, **{chosen.state: state})
     most = None if everything else limit
     if names and query:
         raise usage("Names and filters do not go together.")
@@ -79,10 +85,9 @@ def get(  # noqa: PLR0913  one parameter for each option
             session.output.say(f"There are more than {most}; see them with --all or --limit.")
 
 
-def query_of(labels: list[str] | None, owner: str, zone: str) -> dict[str, str]:
-    """Return the filters as the API takes them. Raises Failure for a label that is none."""
-    query = {"owner": owner, "zone": zone}
-    query["label"] = ",".join(f"{key}={value}" for key, value in parse_labels(labels).items())
+def query_of(labels: list[str] | None, **filters: str) -> dict[str, str]:
+    """Return the filters as the API takes them: those that say something. Pure."""
+    query = {**filters, "label": ",".join(labels or ())}
     return {key: value for key, value in query.items() if value}
 
 
@@ -124,7 +129,7 @@ def events(
     with session.api() as api:
         while True:
             try:
-                with api.events({"topic": ",".join(topics)} if topics else {}, after=place) as told:
+                with api.events(topics or (), after=place) as told:
                     for event in told:
                         place = event.id or place
                         if event.document:
@@ -147,15 +152,3 @@ def event_line(number: str, document: Document, form: Format) -> str:
     parts = (text(document, "at"), text(document, "topic"), text(document, "action"))
     about = text(document, "name") or text(document, "object_id")
     return plain("  ".join([*parts, about]))
-
-
-def logs(
-    context: typer.Context,
-    droplet: Annotated[str, typer.Argument(metavar="DROPLET")],
-) -> None:
-    """Write the last of what a droplet's serial console has said."""
-    session = session_of(context)
-    with session.api() as api:
-        document = api.get(object_path(BY_NAME["droplet"], droplet, "log")).document
-        for line in text(document, "text").splitlines():
-            session.output.data(plain(line))
