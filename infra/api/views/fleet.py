@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from decimal import Decimal
 from http import HTTPStatus
@@ -45,6 +44,7 @@ from infra.api.shapes.fleet import (
 from infra.api.shapes.resources import Deletion
 from infra.api.views.resources import confirmed_name
 from infra.authority import ensure_authority
+from infra.joining import join_command
 from inventory.access import access_node, access_zone, as_uuid
 from inventory.errors import NotFound
 from inventory.lifecycles import NodeEvent
@@ -59,8 +59,6 @@ ZONE_FILTERS = ("label", "q")
 NODE_FILTERS = ("zone", "label", "q", "lifecycle", "condition")
 FOUND_FILTERS = ("zone", "node", "q")
 CERTIFICATES_SHOWN = 5
-CA_FILE = "ca.pem"
-"""What the command calls the authority's certificate, which comes with the token."""
 
 
 class ZoneListing(Listing[ZoneShape]):
@@ -306,12 +304,11 @@ def node_token(token: str, call: Call) -> NodeTokenShape:
     """Return the token with all that a machine needs to use it."""
     environment = settings.ENVIRONMENT
     url = f"https://{environment.edge_address}:{environment.enrol_port}"
-    words = ["infra-agent", "enrol", "--url", url, "--ca", CA_FILE, "--token", token]
     return NodeTokenShape(
         token=token,
         url=url,
         authority=ensure_authority(environment.authority, now=call.now).pem,
-        command=shlex.join(words),
+        command=join_command(token),
         expires_at=call.now + TOKEN_LIFE,
     )
 
