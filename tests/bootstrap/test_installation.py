@@ -1,6 +1,7 @@
 """Places, ports and what is remembered of an installation."""
 
 import socket
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,10 +56,11 @@ def test_two_closed_checkouts_get_two_folders(tmp_path: Path) -> None:
     assert one != two
 
 
-def test_a_closed_data_folder_is_refused_with_its_name(tmp_path: Path) -> None:
-    tmp_path.chmod(0o700)
-    with pytest.raises(CannotContinue, match="chmod o"):
-        check_data_dir(tmp_path / "data", is_root=True)
+def test_a_closed_data_folder_is_refused_with_its_name() -> None:
+    # Closed, as all of these are, and with a path short enough for sockets.
+    with tempfile.TemporaryDirectory(prefix="infra-") as closed:
+        with pytest.raises(CannotContinue, match=f"chmod o.x {closed}"):
+            check_data_dir(Path(closed) / "data", is_root=True)
 
 
 def test_a_path_too_long_for_sockets_is_refused() -> None:
