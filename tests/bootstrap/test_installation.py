@@ -58,9 +58,11 @@ def test_two_closed_checkouts_get_two_folders(tmp_path: Path) -> None:
 
 def test_a_closed_data_folder_is_refused_with_its_name() -> None:
     # Closed, as all of these are, and with a path short enough for sockets.
-    with tempfile.TemporaryDirectory(prefix="infra-") as closed:
-        with pytest.raises(CannotContinue, match=f"chmod o.x {closed}"):
-            check_data_dir(Path(closed) / "data", is_root=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="infra-") as closed,
+        pytest.raises(CannotContinue, match=f"chmod o.x {closed}"),
+    ):
+        check_data_dir(Path(closed) / "data", is_root=True)
 
 
 def test_a_path_too_long_for_sockets_is_refused() -> None:
