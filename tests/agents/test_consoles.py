@@ -264,7 +264,7 @@ def test_a_session_is_dialled_once_and_by_its_own_node(
             assert output(browser, 8) == b"unharmed"
 
 
-@pytest.mark.parametrize("session_id", [str(uuid7()), "odd"])
+@pytest.mark.parametrize("session_id", ["01a22ff3-914d-75c4-b31c-4cc4f8809cf5", "odd"])
 def test_a_session_that_nobody_opened_is_unknown(enrolled: FakeNode, session_id: str) -> None:
     assert_turned_away(enrolled, session_id)
 
