@@ -26,9 +26,10 @@ from infra.cli.terminal import raw_terminal, write_all
 
 OPEN_SECONDS = 15.0
 READ_BYTES = 4096
+NORMAL, LOST = 1000, 1006
 ENDINGS: Mapping[int, ExitCode] = MappingProxyType(
     {
-        1000: ExitCode.OK,
+        NORMAL: ExitCode.OK,
         4401: ExitCode.ERROR,
         4409: ExitCode.CONFLICT,
         4425: ExitCode.CONFLICT,
@@ -86,24 +87,29 @@ async def _console(target: Target, droplet_id: str) -> Ending:
 async def _relay(connection: ClientConnection, notice: Callable[[str], None]) -> Ending:
     """Pass bytes both ways until the person leaves, the server closes or a signal comes."""
     loop = asyncio.get_running_loop()
-    left = asyncio.Event()
+    left, opened = asyncio.Event(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, left.set)
-    showing = asyncio.ensure_future(_show(connection, notice))
-    typing = asyncio.ensure_future(_type(connection, left))
+    outgoing: asyncio.Queue[bytes] = asyncio.Queue()
+    showing = asyncio.ensure_future(_show(connection, notice, opened))
     leaving = asyncio.ensure_future(left.wait())
+    typing = asyncio.ensure_future(_type(outgoing, left))
+    sending = asyncio.ensure_future(_send(connection, outgoing, opened))
     try:
         await asyncio.wait({showing, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if showing.done():
             return showing.result()
-        return Ending(1000, "You left the console; the guest goes on.")
+        return Ending(NORMAL, "You left the console; the guest goes on.")
     finally:
-        for task in (showing, typing, leaving):
+        for task in (showing, leaving, typing, sending):
             task.cancel()
 
 
-async def _show(connection: ClientConnection, notice: Callable[[str], None]) -> Ending:
-    last_word = ""
+async def _show(
+    connection: ClientConnection, notice: Callable[[str], None], opened: asyncio.Event
+) -> Ending:
+    """Show what comes until the connection ends, and return how it did."""
+    reason = ""
     screen = sys.stdout.fileno()
     try:
         while True:
@@ -112,18 +118,20 @@ async def _show(connection: ClientConnection, notice: Callable[[str], None]) -> 
                 write_all(screen, message)
                 continue
             document = mapping(json.loads(message))
-            last_word = text(document, "message")
-            if text(document, "kind") != "closed":
-                notice(last_word)
+            if text(document, "kind") == "closed":
+                reason = text(document, "message")
+                continue
+            notice(text(document, "message"))
             if text(document, "kind") == "open":
                 notice("Leave with Ctrl-] or with ~. at the beginning of a line.")
+                opened.set()
     except ConnectionClosed as closed:
         frame = closed.rcvd
-        return Ending(frame.code if frame else 1006, last_word or (frame.reason if frame else ""))
+        return Ending(frame.code if frame else LOST, reason or (frame.reason if frame else ""))
 
 
-async def _type(connection: ClientConnection, left: asyncio.Event) -> None:
-    """Send what is typed; returns at the end of the input, which does not end the console."""
+async def _type(outgoing: asyncio.Queue[bytes], left: asyncio.Event) -> None:
+    """Take what is typed; returns at the end of the input, which does not end the console."""
     loop = asyncio.get_running_loop()
     typed: asyncio.Queue[bytes] = asyncio.Queue()
 
@@ -138,11 +146,20 @@ async def _type(connection: ClientConnection, left: asyncio.Event) -> None:
     while data := await typed.get():
         meant = escapes.take(data)
         if meant.data:
-            with suppress(ConnectionClosed):  # whoever shows the output says how it ended
-                await connection.send(meant.data)
+            outgoing.put_nowait(meant.data)
         if meant.leaves:
             left.set()
             return
+
+
+async def _send(
+    connection: ClientConnection, outgoing: asyncio.Queue[bytes], opened: asyncio.Event
+) -> None:
+    """Send what was typed once the node listens: what comes earlier would reach nobody."""
+    await opened.wait()
+    with suppress(ConnectionClosed):  # whoever shows the output says how it ended
+        while True:
+            await connection.send(await outgoing.get())
 
 
 def _write_notice(words: str, end: str) -> None:

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Self
 
 import uvicorn
+from django.core.handlers.asgi import ASGIHandler
 from django.db import connection
 from django.utils import timezone
 
-from infra.asgi import application
+from infra import web
 from operations.executor import advance
 from operations.models import Operation
 from tests.operations.fleet import WireNode
@@ -24,6 +25,8 @@ class Web:
 
     def __init__(self, port: int = 0) -> None:
         self._socket = socket.create_server(("127.0.0.1", port))
+        # Made anew for each loop: its connection to Redis belongs to the one it is first used in.
+        application = web.Web(ASGIHandler())
         config = uvicorn.Config(
             application, lifespan="off", log_config=None, timeout_graceful_shutdown=1
         )
