@@ -148,6 +148,13 @@ class IdentityStore:
         self._remove_old(name)
         return self.load()
 
+    def redirect(self, *, edge_url: str, enrol_url: str) -> Identity:
+        """Say where the control plane stands now, for the identity in use. Raises NotEnrolled."""
+        identity = self.load()
+        about = identity.about.model_copy(update={"edge_url": edge_url, "enrol_url": enrol_url})
+        _write_private(identity.folder / "about.json", about.model_dump_json(indent=1))
+        return self.load()
+
     def _switch(self, name: str) -> None:
         fresh = self._folder / ".current"
         fresh.unlink(missing_ok=True)

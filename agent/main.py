@@ -64,6 +64,20 @@ def enrol(
     typer.echo(f"Enrolled as node {identity.about.node_name} ({identity.about.node_id}).")
 
 
+@app.command()
+def redirect(
+    *,
+    state_dir: StateDir,
+    edge_url: Annotated[str, typer.Option(help="Where poll and report stand, https://…")],
+    url: Annotated[str, typer.Option(help="Where the enrolment listener stands, https://…")],
+) -> None:
+    """Tell an enrolled node that its control plane has moved; takes effect at the next run."""
+    try:
+        IdentityStore(state_dir).redirect(edge_url=edge_url, enrol_url=url)
+    except NotEnrolled as error:
+        _fail(str(error))
+
+
 def _check_ledger(state: Path) -> None:
     """Raise Rival if the state folder belongs to another installation."""
     database = Database(state / LEDGER)

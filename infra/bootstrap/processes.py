@@ -93,3 +93,13 @@ def enrol_command(installation: Installation, token: str) -> tuple[str, ...]:
         *("--url", f"https://127.0.0.1:{installation.ports.enrol}"),
         *("--ca", str(places.authority / "ca.pem"), "--token", token),
     )
+
+
+def redirect_command(installation: Installation) -> tuple[str, ...]:
+    """Return the command that tells the enrolled node where the control plane stands now."""
+    ports = installation.ports
+    return (
+        *(program("infra-agent"), "redirect", "--state-dir", str(installation.places.node)),
+        *("--edge-url", f"https://127.0.0.1:{ports.edge}"),
+        *("--url", f"https://127.0.0.1:{ports.enrol}"),
+    )

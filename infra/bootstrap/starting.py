@@ -10,9 +10,15 @@ from infra.bootstrap import postgres, redisserver
 from infra.bootstrap.children import Child, ProcessSpec
 from infra.bootstrap.installation import Installation, child_environment
 from infra.bootstrap.places import CHECKOUT
-from infra.bootstrap.processes import agent, control_plane, enrol_command, program
+from infra.bootstrap.processes import (
+    agent,
+    control_plane,
+    enrol_command,
+    program,
+    redirect_command,
+)
 from infra.bootstrap.progress import Progress
-from infra.bootstrap.record import Choices, write_choices
+from infra.bootstrap.record import Choices, read_choices, write_choices
 from infra.bootstrap.refusals import CannotContinue
 from infra.bootstrap.supervisor import Supervisor, log_tail
 
@@ -114,7 +120,12 @@ class Start:
     def node(self, facts: Facts, *, libvirt_uri: str) -> None:
         """Enrol this machine when there is a token for it, and start its agent."""
         choices = Choices(self._installation.ports.web, libvirt_uri, facts.installation_id)
+        moved = read_choices(self._installation.places).port not in {None, choices.port}
         write_choices(self._installation.places, choices)
+        if moved and not facts.node_token:
+            with self._progress.step("This machine") as outcome:
+                self._run_program(redirect_command(self._installation), "redirect")
+                outcome.text = "told of the new port"
         if facts.node_token:
             with self._progress.step("This machine") as outcome:
                 command = enrol_command(self._installation, facts.node_token)

@@ -137,3 +137,19 @@ def test_the_command_says_what_is_missing(tmp_path: Path) -> None:
     assert (nothing.returncode, unmet.returncode) == (1, 1)
     assert "enrol this machine first" in nothing.stderr
     assert "no identity" in unmet.stderr
+
+
+def test_a_node_is_told_where_its_control_plane_has_moved(tmp_path, authority):
+    store = IdentityStore(tmp_path / "node")
+    before = save(store, authority)
+    after = store.redirect(edge_url="https://127.0.0.1:3", enrol_url="https://127.0.0.1:4")
+    assert (after.about.edge_url, after.about.enrol_url) == (
+        "https://127.0.0.1:3",
+        "https://127.0.0.1:4",
+    )
+    assert after.fingerprint == before.fingerprint
+
+
+def test_a_machine_that_is_no_node_cannot_be_redirected(tmp_path):
+    with pytest.raises(NotEnrolled):
+        IdentityStore(tmp_path).redirect(edge_url="https://x:1", enrol_url="https://x:2")
