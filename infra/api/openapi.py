@@ -102,7 +102,27 @@ def complete(result: Node, generator: object, **_: object) -> Node:
         if method in WRITES:
             parameters = cast(list[Node], operation.setdefault("parameters", []))
             parameters.extend(_write_parameters(method))
+            _add_dry_answer(responses)
     return result
+
+
+def _add_dry_answer(responses: Node) -> None:
+    """Say that a dry run, and `Prefer: wait` once all has ended, answer 200 with the same."""
+    accepted = cast(Node, responses.get("202") or responses.get("201"))
+    if not accepted:
+        return
+    schema = _schema_of(accepted)
+    known = cast(Node, responses.get("200"))
+    whole = {"anyOf": [schema, _schema_of(known)]} if known else schema
+    responses["200"] = {
+        "description": "A dry run, or done already.",
+        "content": {"application/json": {"schema": whole}},
+    }
+
+
+def _schema_of(response: Node) -> Node:
+    content = cast(dict[str, dict[str, Node]], response["content"])
+    return content["application/json"]["schema"]
 
 
 def _operations(result: Node) -> Iterator[tuple[str, Node]]:
