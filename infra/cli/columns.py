@@ -72,7 +72,7 @@ def _conditions(document: Document, _now: datetime) -> str:
 
 def _used(part: str, show: Callable[[int], str]) -> Callable[[Document, datetime], str]:
     def cell(document: Document, _now: datetime) -> str:
-        used, all_of_it = number(document, "used", part), number(document, "capacity", part)
+        used, all_of_it = number(document, "used", part), number(document, "allocatable", part)
         return f"{show(used)} / {show(all_of_it)}" if all_of_it else MISSING
 
     return cell

@@ -7,11 +7,11 @@ from datetime import datetime
 
 from rich.cells import cell_len
 
-from infra.cli.documents import Document, mapping, mappings, sequence, text
+from infra.cli.documents import Document, find, mapping, mappings, sequence, text
 from infra.cli.kinds import Kind
 from infra.cli.operations import title_of
 from infra.cli.tables import make_table, plain_lines
-from infra.cli.words import age, parse_time, plain, span
+from infra.cli.words import parse_time, plain, span
 
 INDENT = "  "
 WORDS = (
@@ -29,7 +29,16 @@ CHILD_TITLES = ("NUMBER", "KIND", "OF", "STATE")
 SPOKEN = frozenset({"explanation", "steps", "children", "journal"})
 """Parts of an operation that have sections of their own."""
 
-_ACRONYMS = {"id": "ID", "url": "URL", "sha256": "SHA-256", "vcpus": "vCPUs", "cpu": "CPU"}
+FIRST = ("state", "lifecycle", "why", "conditions")
+"""What is looked for first stands first."""
+
+_AS_THEY_ARE = frozenset({"labels", "capabilities", "problems"})
+"""Objects whose keys are names that people or agents gave."""
+
+_ACRONYMS = {
+    "id": "ID", "url": "URL", "sha256": "SHA-256", "vcpus": "vCPUs", "cpu": "CPU", "mib": "MiB",
+    "gib": "GiB", "ssh": "SSH", "pem": "PEM",
+}  # fmt: skip
 
 
 def describe_lines(kind: Kind, document: Document, *, now: datetime) -> list[str]:
@@ -44,8 +53,7 @@ def _operation_lines(document: Document, now: datetime) -> Iterator[str]:
     yield plain(f"{title_of(document)}: {text(document, 'state')}")
     explanation = mapping(document, "explanation")
     for title, key in WORDS:
-        sentences = [str(each) for each in sequence(explanation, key)] or [text(explanation, key)]
-        for sentence in filter(None, sentences):
+        for sentence in _sentences(find(explanation, key)):
             yield f"{INDENT}{title:<9}{plain(sentence)}"
             title = ""  # noqa: PLW2901  said once, above the first of its sentences
     steps = list(mappings(document, "steps"))
@@ -60,6 +68,11 @@ def _operation_lines(document: Document, now: datetime) -> Iterator[str]:
         yield from _section("Journal", [_journal_line(line) for line in journal])
     facts = {key: value for key, value in document.items() if key not in SPOKEN}
     yield from _section("Facts", list(_parts(facts, now)), indent="")
+
+
+def _sentences(value: object) -> list[str]:
+    several = value if isinstance(value, list) else [value or ""]
+    return [str(each) for each in several if each]
 
 
 def _step_row(step: Document) -> tuple[str, ...]:
@@ -93,28 +106,42 @@ def _section(title: str, lines: Sequence[str], *, indent: str = INDENT) -> Itera
     yield from (f"{indent}{line}" for line in lines)
 
 
-def _parts(document: Document, now: datetime) -> Iterator[str]:
+def _parts(document: Document, now: datetime, *, above: str = "") -> Iterator[str]:
     """Yield the plain facts aligned, then every part that has more in it."""
-    facts = {_title(key): _value(value, now) for key, value in document.items() if _is_plain(value)}
-    width = max(map(cell_len, facts), default=0)
-    for title, words in facts.items():
-        if words:
-            yield f"{INDENT}{title}{' ' * (width - cell_len(title))}  {words}"
-    for key, value in document.items():
-        if not _is_plain(value):
-            lines = list(_inner(value, now))
-            if lines:
-                yield from _section(_title(key), lines, indent="")
+    ordered = sorted(document.items(), key=lambda item: item[0] not in FIRST)
+    facts = {_title(key): _value(value, now) for key, value in ordered if _is_plain(value)}
+    yield from _facts(facts)
+    for key, value in ordered:
+        if _is_plain(value):
+            continue
+        title = f"{above} {key}".strip()
+        lines = list(_names(value) if key in _AS_THEY_ARE else _inner(value, now, above=title))
+        if lines:
+            yield from _section(_title(title.replace(" ", "_")), lines, indent="")
 
 
-def _inner(value: object, now: datetime) -> Iterator[str]:
+def _facts(facts: Mapping[str, str]) -> Iterator[str]:
+    told = {title: words for title, words in facts.items() if words}
+    width = max(map(cell_len, told), default=0)
+    for title, words in told.items():
+        yield f"{INDENT}{title}{' ' * (width - cell_len(title))}  {words}"
+
+
+def _names(value: object) -> Iterator[str]:
+    """Yield an object whose keys are names, as they are."""
+    facts = mapping(value)
+    shown = {key: text(facts, key) if _is_plain(part) else str(part) for key, part in facts.items()}
+    yield from _facts({plain(key): plain(words) for key, words in shown.items()})
+
+
+def _inner(value: object, now: datetime, *, above: str) -> Iterator[str]:
     if isinstance(value, Mapping):
-        yield from _parts(mapping(value), now)
+        yield from _parts(mapping(value), now, above=above)
         return
     for number, item in enumerate(sequence({"of": value}, "of")):
         if number:
             yield ""
-        yield from _parts(mapping(item), now)
+        yield from _parts(mapping(item), now, above=above)
 
 
 def _is_plain(value: object) -> bool:
@@ -142,8 +169,10 @@ def _value(value: object, now: datetime) -> str:
     if isinstance(value, list):
         return plain(", ".join(str(item) for item in value))
     words = text({"of": value}, "of")
-    if parse_time(words) is not None:
-        return f"{words} ({age(words, now)} ago)"
+    moment = parse_time(words)
+    if moment is not None:
+        far = f"{span(now - moment)} ago" if moment <= now else f"in {span(moment - now)}"
+        return f"{words} ({far})"
     return plain(words)
 
 

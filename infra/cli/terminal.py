@@ -9,8 +9,8 @@ import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_AS_BEFORE = b"\x1b[m\x1b[?25h\x1b[?7h"
-"""Plain colours, a cursor that shows, lines that wrap: guests that end badly leave them changed."""
+_AS_BEFORE = b"\x1b[m\x1b[?25h\x1b[?7h\r\n"
+"""Plain colours, a cursor that shows, lines that wrap, and a new one: guests leave them changed."""
 
 
 @contextmanager
