@@ -18,7 +18,16 @@ from typing import Self
 import httpx2
 
 from infra.cli.documents import Document, mapping, mappings, text
-from infra.cli.questions import Answer, Parameters, Question, lost, refused, unreachable
+from infra.cli.questions import (
+    REFUSAL,
+    Answer,
+    Parameters,
+    Question,
+    lost,
+    not_ours,
+    refused,
+    unreachable,
+)
 from infra.cli.streams import ServerEvent, StreamLost
 from infra.cli.target import Target
 
@@ -179,9 +188,15 @@ class Api:
             headers=dict(question.headers),
             content=question.parts() if question.parts else None,
         )
+        document = _document(response.content)
+        if document is None:
+            stranger = not_ours(self.target, response.status_code)
+            if response.status_code < REFUSAL:
+                raise stranger
+            document = {"detail": str(stranger)}
         return Answer(
             status=response.status_code,
-            document=_document(response.content),
+            document=document,
             headers={name.lower(): value for name, value in response.headers.items()},
         )
 
@@ -207,15 +222,15 @@ def _headers(target: Target) -> dict[str, str]:
     return headers
 
 
-def _document(content: bytes) -> Document:
-    """Return the body as a document; anything else that a proxy may have sent becomes its text."""
+def _document(content: bytes) -> Document | None:
+    """Return the body as a document; None for what only a proxy or a stranger can have sent."""
     if not content:
         return {}
     try:
         document = json.loads(content)
     except ValueError:
-        return {"detail": content[:200].decode(errors="replace")}
-    return mapping(document) if isinstance(document, Mapping) else {"items": document}
+        return None
+    return mapping(document) if isinstance(document, Mapping) else None
 
 
 def _parts(file: Path, progress: Callable[[int], None]) -> Iterator[bytes]:

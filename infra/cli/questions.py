@@ -92,6 +92,15 @@ def lost(target: Target, question: Question, why: str) -> Failure:
     return uncertain(f"The answer of {target.url} was lost: {why}", question)
 
 
+def not_ours(target: Target, status: int) -> Failure:
+    """Return the failure of an answer that no Infra gives."""
+    return Failure(
+        ExitCode.ERROR,
+        f"{target.url} (from {target.source}) answered {status}, but not as Infra does.",
+        advice="Check the address with: infra context list",
+    )
+
+
 def refused(question: Question, answer: Answer) -> Failure:
     """Return the failure an answer of 400 or above stands for."""
     failure = failure_of(answer.status, answer.document)

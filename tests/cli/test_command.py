@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -39,6 +41,23 @@ def test_a_server_that_is_not_there_is_named_with_how_to_start_it(infra: Infra) 
     assert url in ran.err
     assert "./manage.py up" in ran.err
     assert "Nothing was sent" in ran.err
+
+
+def test_a_server_that_is_none_of_ours_is_said(infra: Infra) -> None:
+    class Stranger(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(404 if "nodes" in self.path else 200)
+            self.end_headers()
+            self.wfile.write(b"<html>It works!</html>")
+
+    with HTTPServer(("127.0.0.1", 0), Stranger) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        told = {"INFRA_URL": f"http://127.0.0.1:{server.server_port}"}
+        for kind, code in (("droplets", 1), ("nodes", 3)):
+            ran = infra("get", kind, **told)
+            assert (ran.code, ran.out) == (code, "")
+            assert "not as Infra does" in ran.err
+        server.shutdown()
 
 
 @pytest.mark.parametrize(
