@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from uuid import UUID
 
 MAX_NAME_LENGTH = 100
 """Long enough for a sentence, short enough for a table cell and for a unique index."""
@@ -36,7 +37,19 @@ def normalize_name(raw: str) -> str:
         raise InvalidName(f"A name has at most {MAX_NAME_LENGTH} characters; this has {len(name)}.")
     for position, character in enumerate(name):
         _check_character(character, position)
+    if name in {".", ".."}:
+        raise InvalidName(f"A name cannot be {name!r}: in an address it means another place.")
+    if _is_id(name):
+        raise InvalidName("A name cannot be an id: what has it could not be found by its name.")
     return name
+
+
+def _is_id(name: str) -> bool:
+    try:
+        UUID(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_character(character: str, position: int) -> None:

@@ -100,8 +100,10 @@ def _silent_nodes(now: datetime) -> dict[UUID, timedelta]:
     limit = timedelta(seconds=settings.ENVIRONMENT.silent_after_seconds)
     links = NodeLink.objects.exclude(node__lifecycle__in=["left", "joining"])
     found = {
-        node_id: silence(last_seen, watching, now=now)
-        for node_id, last_seen in links.values_list("node_id", "last_seen")
+        node_id: silence(last_seen or joined, watching, now=now)
+        for node_id, last_seen, joined in links.values_list(
+            "node_id", "last_seen", "node__joined_at"
+        )
     }
     return {node_id: length for node_id, length in found.items() if length > limit}
 

@@ -73,6 +73,15 @@ def check_name(raw: str, *, pointer: str = "/name") -> str:
         raise invalid(pointer, "name", str(error)) from None
 
 
+def check_resource_name(raw: str, *, pointer: str = "/name") -> str:
+    """Return the normalised name. Raises Invalid, also for what reads as a public number."""
+    name = check_name(raw, pointer=pointer)
+    if name.isdecimal():
+        message = "A name of digits only would be taken for the public number of another resource."
+        raise invalid(pointer, "name", message)
+    return name
+
+
 def check_labels(labels: Mapping[str, object], *, pointer: str = "/labels") -> dict[str, str]:
     """Return the labels when every key and value is plain and short. Raises Invalid."""
     if len(labels) > MAX_LABELS:

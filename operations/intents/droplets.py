@@ -11,7 +11,7 @@ from inventory.errors import Conflict, NotFound, invalid
 from inventory.models import Dependency, Droplet, Image, Kind, Relation, Resource, SshKey
 from inventory.names import hostname_for
 from inventory.specs import DropletSpec
-from inventory.specs.base import check_labels, check_name, parse_spec
+from inventory.specs.base import check_labels, check_resource_name, parse_spec
 from inventory.specs.droplets import StopSpec
 from operations.audit import record_audit
 from operations.intents.call import Call, door
@@ -114,7 +114,7 @@ def rebuild(call: Call, key: Key, *, image: str | None = None) -> Operation:
 
 def rename(call: Call, key: Key, name: str) -> Operation:
     """Give the droplet another name; the guest keeps its host name until it is rebuilt."""
-    checked = check_name(name)
+    checked = check_resource_name(name)
 
     def wish(droplet: Droplet, spec: DropletSpec) -> DropletSpec:
         droplet.resource.name = checked

@@ -13,7 +13,7 @@ from inventory.errors import Conflict, Forbidden, invalid
 from inventory.identifiers import uuid7
 from inventory.models import Dependency, Kind, Resource
 from inventory.specs import Spec
-from inventory.specs.base import check_labels, check_name
+from inventory.specs.base import check_labels, check_resource_name
 from operations.audit import record_audit
 from operations.intents.call import Call, door
 from operations.intents.opening import bump, current_epoch, lock_for_change, tell_declared
@@ -39,7 +39,7 @@ def insert_resource(call: Call, kind: Kind, metadata: Metadata, spec: Spec) -> R
     if not call.actor.may_change(owner.pk):
         raise Forbidden(f"create a {kind}", f"for {owner.name}", "the role operator of that owner")
     zone = access_zone(call.actor, metadata.zone) if metadata.zone is not None else None
-    name = check_name(metadata.name)
+    name = check_resource_name(metadata.name)
     resource = Resource(
         id=uuid7(),
         kind=kind,

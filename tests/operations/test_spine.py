@@ -7,8 +7,15 @@ import pytest
 from django.utils import timezone
 
 from agent.protocol.observations import GuestPower, Inventory
-from inventory.errors import Conflict
-from inventory.models import Dependency, Node, Placement, Resource
+from inventory.errors import Conflict, Invalid
+from inventory.models import (
+    Dependency,
+    Node,
+    NodeCondition,
+    NodeLink,
+    Placement,
+    Resource,
+)
 from inventory.specs import DropletSpec, ImageSpec
 from operations.executor import advance
 from operations.explaining import explain_operation
@@ -17,6 +24,7 @@ from operations.intents.droplets import (
     delete_droplet,
     reboot,
     rebuild,
+    rename,
     resize,
     set_power,
 )
@@ -194,6 +202,31 @@ def test_a_dry_run_leaves_nothing(call, image, node):
     assert create(trial).state == "queued"
     assert not Resource.objects.filter(kind="droplet").exists()
     assert not Operation.objects.filter(kind="droplet.create").exists()
+
+
+def test_the_silence_of_a_node_never_heard_begins_when_it_joined(node):
+    for seconds in range(0, 600, 5):
+        sweep_nodes(now=NOW + timedelta(seconds=seconds))
+    joined = NOW + timedelta(seconds=590)
+    NodeLink.objects.filter(node_id=node.node_id).update(last_seen=None)
+    Node.objects.filter(pk=node.node_id).update(joined_at=joined)
+    NodeCondition.objects.all().delete()
+    sweep_nodes(now=joined + timedelta(seconds=10))
+    assert not NodeCondition.objects.exists()
+    for seconds in range(15, 65, 5):
+        sweep_nodes(now=joined + timedelta(seconds=seconds))
+    assert NodeCondition.objects.get().since == joined
+
+
+def test_a_droplet_cannot_be_named_like_the_number_of_another(call, image, node):
+    create(call, name="web-1")
+    number = Resource.objects.get(name="web-1").public_id
+    for attempt in (
+        lambda: create(call, name=str(number)),
+        lambda: rename(call, "web-1", str(number + 1)),
+    ):
+        with pytest.raises(Invalid, match="public number"):
+            attempt()
 
 
 def test_silence_makes_what_was_sent_unknown_but_never_moves_the_placement(call, image, node):

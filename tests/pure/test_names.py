@@ -38,6 +38,10 @@ def test_a_plain_name_is_its_own_host_name():
         ("a\u200bb", "cannot be seen"),
         ("\ud800", "cannot be seen"),
         ("a/b", "cannot contain"),
+        (".", "another place"),
+        ("..", "another place"),
+        ("01a22ff3-0b12-7eef-b4ca-db54b55d2d98", "cannot be an id"),
+        ("01a22ff30b127eefb4cadb54b55d2d98", "cannot be an id"),
     ],
 )
 def test_a_name_that_could_mislead_is_refused(raw, words):
