@@ -39,7 +39,7 @@ ENDINGS: Mapping[int, ExitCode] = MappingProxyType(
 )
 """What the server's close codes mean for the exit code."""
 
-UNTOUCHED = "The guest goes on; nothing was changed by this."
+UNTOUCHED = "Nothing was changed by this; a guest that runs goes on."
 
 
 @dataclass(frozen=True)

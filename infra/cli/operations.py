@@ -75,7 +75,7 @@ def timed_out(operation: Document, timeout: float) -> Failure:
     number = text(operation, "public_id")
     return Failure(
         ExitCode.UNCERTAIN,
-        f"{progress_of(operation)}, after {timeout:g} s.",
+        f"{progress_of(operation).rstrip('.')}, after {timeout:g} s.",
         safe="It goes on without this command; nothing is lost by waiting no longer.",
         advice=f"Ask what is known with: infra describe operation {number}\n"
         f"Wait on with: infra wait operation {number}",

@@ -142,7 +142,7 @@ class NodePatch(Body):
 class NodeTokenShape(Shape):
     """A token that lets one machine become the node; shown only now.
 
-    `authority` is the certificate to trust, in PEM; the command reads it from `ca.pem`.
+    `authority` is the certificate to trust, in PEM; the command puts it in place itself.
     """
 
     token: str

@@ -125,7 +125,8 @@ def _standing(kind: Kind, name: str, document: Document | None, wanted: Conditio
 def _never(kind: Kind, name: str, document: Document | None, wanted: Condition) -> Failure:
     return Failure(
         ExitCode.ERROR,
-        f"{_standing(kind, name, document, wanted)}, and will not become {wanted.words}.",
+        f"{_standing(kind, name, document, wanted).rstrip('.')}, and will not become "
+        f"{wanted.words}.",
         advice=f"See why with: infra describe {kind.name} {name}",
     )
 
@@ -137,7 +138,7 @@ def _too_late(
         return timed_out(document, timeout)
     return Failure(
         ExitCode.UNCERTAIN,
-        f"{_standing(kind, name, document, wanted)}, after {timeout:g} s.",
+        f"{_standing(kind, name, document, wanted).rstrip('.')}, after {timeout:g} s.",
         safe="Nothing was changed by waiting.",
         advice=f"See why with: infra describe {kind.name} {name}",
     )
