@@ -19,6 +19,13 @@ from infra.api.errors import PROBLEM_TYPE, Problem
 
 Node = dict[str, object]
 WRITES = frozenset({"post", "put", "patch", "delete"})
+STORE_PATH, EVENTS_PATH = "/api/v1/images/store/{sha256}", "/api/v1/events"
+STORED: Node = {
+    "type": "object",
+    "properties": {"sha256": {"type": "string"}, "size_bytes": {"type": "integer"}},
+    "required": ["sha256", "size_bytes"],
+}
+BESIDE = frozenset({STORE_PATH, EVENTS_PATH})
 CONDITIONAL = frozenset({"put", "patch", "delete"})
 
 
@@ -93,13 +100,14 @@ def complete(result: Node, generator: object, **_: object) -> Node:
         # Installations on one machine share a host name, so each has a cookie of its own.
         cookie["name"] = "infra_session_<port>"
     schemas.update(_problem_schemas())
-    for method, operation in _operations(result):
+    cast(dict[str, Node], result["paths"]).update(_beside_django())
+    for path, method, operation in _operations(result):
         responses = cast(Node, operation.setdefault("responses", {}))
         responses["default"] = {
             "description": "A refusal; nothing was changed.",
             "content": {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }
-        if method in WRITES:
+        if method in WRITES and path not in BESIDE:
             parameters = cast(list[Node], operation.setdefault("parameters", []))
             parameters.extend(_write_parameters(method))
             _add_dry_answer(responses)
@@ -125,9 +133,61 @@ def _schema_of(response: Node) -> Node:
     return content["application/json"]["schema"]
 
 
-def _operations(result: Node) -> Iterator[tuple[str, Node]]:
-    for path in cast(dict[str, dict[str, Node]], result["paths"]).values():
-        yield from path.items()
+def _operations(result: Node) -> Iterator[tuple[str, str, Node]]:
+    for path, operations in cast(dict[str, dict[str, Node]], result["paths"]).items():
+        for method, operation in operations.items():
+            yield path, method, operation
+
+
+def _beside_django() -> dict[str, Node]:
+    """Return what is answered without REST framework: the stream, and bytes into the store."""
+    digest: Node = {
+        "in": "path",
+        "name": "sha256",
+        "required": True,
+        "schema": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    }
+    content: Node = {"application/octet-stream": {"schema": {"type": "string"}}}
+    return {
+        STORE_PATH: {
+            "put": {
+                "operationId": "put_images_store",
+                "description": "Bring the bytes of an image; kept only if their digest is right.",
+                "parameters": [digest],
+                "requestBody": {"required": True, "content": content},
+                "tags": ["images"],
+                "security": [{"token": []}],
+                "responses": {"201": _answer("Kept.", STORED), "200": _answer("There.", STORED)},
+            }
+        },
+        EVENTS_PATH: {
+            "get": {
+                "operationId": "get_events",
+                "description": "Follow changes as server-sent events, from `Last-Event-ID` on.",
+                "parameters": [
+                    _repeated("topic", "only about these: `operation`, `resource`, `node`, `zone`"),
+                    _repeated("object_id", "only about the objects with these ids"),
+                ],
+                "tags": ["events"],
+                "security": [{"token": []}, {"cookieAuth": []}],
+                "responses": {
+                    "200": {
+                        "description": "The stream.",
+                        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+                    }
+                },
+            }
+        },
+    }
+
+
+def _answer(says: str, schema: Node) -> Node:
+    return {"description": says, "content": {"application/json": {"schema": schema}}}
+
+
+def _repeated(name: str, says: str) -> Node:
+    schema: Node = {"type": "array", "items": {"type": "string"}, "maxItems": 100}
+    return {"in": "query", "name": name, "schema": schema, "description": says}
 
 
 def _problem_schemas() -> Node:
