@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from inventory.errors import Forbidden, NotFound
-from inventory.models import Membership, Node, Owner, Resource, Role, User, Zone
+from inventory.models import FoundObject, Membership, Node, Owner, Resource, Role, User, Zone
 
 _RANK = {Role.VIEWER.value: 1, Role.OPERATOR.value: 2, Role.OWNER.value: 3}
 
@@ -69,6 +69,12 @@ def visible_resources(actor: Actor, kind: str | None = None) -> QuerySet[Resourc
     if kind is not None:
         resources = resources.filter(kind=kind)
     return resources if actor.administrator else resources.filter(owner_id__in=list(actor.roles))
+
+
+def visible_found(actor: Actor) -> QuerySet[FoundObject]:
+    """Return the guests nobody declared: whose they are is unknown, so only administrators see."""
+    found = FoundObject.objects.select_related("node")
+    return found if actor.administrator else found.none()
 
 
 def access_resource(actor: Actor, key: UUID | str | int, *, kind: str | None = None) -> Resource:

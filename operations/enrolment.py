@@ -139,7 +139,10 @@ def _check_token(row: EnrolmentToken | None, key_digest: str, *, now: datetime) 
     if row.expires_at <= now:
         raise IdentityRefused("token.expired", "The enrolment token has expired; make a new one.")
     if row.used_at is not None and row.key_digest != key_digest:
-        message = "The enrolment token was used for another key; make a new one."
+        message = (
+            "The enrolment token was used already. If it was by this machine, it is a node and "
+            "nothing is missing; otherwise make a new token with: infra node token NODE"
+        )
         raise IdentityRefused("token.used", message)
 
 

@@ -9,9 +9,8 @@ from uuid import UUID
 
 from django.db.models import Model, QuerySet
 
-from inventory.access import Actor, visible_resources
+from inventory.access import Actor, visible_found, visible_resources
 from inventory.models import (
-    FoundObject,
     Kind,
     Node,
     NodeCertificate,
@@ -67,7 +66,7 @@ def read_amounts(actor: Actor, limits: Limits) -> Amounts:
         droplets=_count(_resources(actor, Kind.DROPLET, limits)),
         images=_count(_resources(actor, Kind.IMAGE, limits)),
         keys=_count(_resources(actor, Kind.SSH_KEY, limits)),
-        found=_count(FoundObject.objects.filter(node__in=nodes)),
+        found=_count(visible_found(actor).filter(node__in=nodes)),
     )
 
 

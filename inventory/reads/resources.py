@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
-from inventory.access import Actor, as_uuid, visible_resources
+from inventory.access import Actor, as_uuid, visible_found, visible_resources
 from inventory.models import (
     AuditEvent,
     Dependency,
@@ -129,10 +129,10 @@ def placements_of(resource: Resource, *, limit: int = 10) -> PlacementHistory:
 
 
 def list_found(
-    *, text: str, zone_ids: Collection[UUID] | None, after: str, size: int
+    actor: Actor, *, text: str, zone_ids: Collection[UUID] | None, after: str, size: int
 ) -> Page[FoundObject]:
     """Return a page of guests that this inventory did not declare. One query."""
-    rows: QuerySet[FoundObject] = FoundObject.objects.select_related("node")
+    rows = visible_found(actor)
     if text:
         rows = rows.filter(name__icontains=text)
     if zone_ids is not None:

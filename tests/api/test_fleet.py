@@ -1,7 +1,8 @@
 """Zones, nodes and found guests."""
 
 from inventory.models import AuditEvent, FoundObject, Node, NodeCertificate
-from tests.api.client import pointers
+from tests import factories
+from tests.api.client import Api, pointers, token_of
 
 
 def test_zones_nest_and_are_changed_and_deleted(api, zone):
@@ -97,3 +98,6 @@ def test_found_guests_are_listed_and_cannot_be_touched(api, node_factory, call):
     assert found["name"] == "stranger"
     assert api.get("found/stranger").json()["id"] == found["id"]
     assert api.delete(f"found/{found['id']}").status_code == 405
+    member = Api(token_of(factories.make_user("ada", role="viewer")))
+    assert member.get("found").json()["items"] == []
+    assert member.get(f"found/{found['id']}").status_code == 404

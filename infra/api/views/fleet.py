@@ -45,7 +45,7 @@ from infra.api.shapes.resources import Deletion
 from infra.api.views.resources import confirmed_name
 from infra.authority import ensure_authority
 from infra.joining import join_command
-from inventory.access import access_node, access_zone, as_uuid
+from inventory.access import Actor, access_node, access_zone, as_uuid, visible_found
 from inventory.errors import NotFound
 from inventory.lifecycles import NodeEvent
 from inventory.models import FoundObject, Node, Zone
@@ -335,7 +335,7 @@ class Found(Endpoint):
         del request
         http = self.http
         wanted = read_wanted(http, BY_NAME, filters=FOUND_FILTERS)
-        rows = FoundObject.objects.select_related("node").filter(text_filter(http))
+        rows = visible_found(self.actor).filter(text_filter(http))
         zones, node = zone_filter(http, self.actor), http.GET.get("node", "")
         if zones is not None:
             rows = rows.filter(node__zone_id__in=zones)
@@ -352,15 +352,15 @@ class FoundDetail(Endpoint):
     def get(self, request: Request, key: str) -> HttpResponseBase:
         """Show a guest found on a node."""
         del request
-        found = find_found(key)
+        found = find_found(self.actor, key)
         if found is None:
             raise NotFound("found object", key)
         return self.read(Answer(show_found(found)))
 
 
-def find_found(key: str) -> FoundObject | None:
+def find_found(actor: Actor, key: str) -> FoundObject | None:
     """Return the guest by our id, or by the name or id its node gives it."""
-    rows = FoundObject.objects.select_related("node")
+    rows = visible_found(actor)
     identifier = as_uuid(key)
     if identifier is not None:
         return rows.filter(Q(pk=identifier) | Q(native_id=str(identifier))).first()

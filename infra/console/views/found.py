@@ -16,6 +16,7 @@ def found_list(request: PageRequest) -> HttpResponse:
     """Show what was found."""
     text = text_of(request, "q")
     found = list_found(
+        request.actor,
         text=text,
         zone_ids=limits_of(request).zone_ids,
         after=request.GET.get("after", ""),
