@@ -16,7 +16,7 @@ from operations.journal import Because, note, record
 from operations.local_steps import LOCAL_STEPS, Answer, Done, Refused, Waiting, skip_apply
 from operations.locks import lock_operation
 from operations.models import Operation, Step
-from operations.outbox import publish, wake_node
+from operations.outbox import publish, wake_node, wake_worker
 from operations.parents import sum_up_parent
 from operations.planning.steps import ON_NODE, StepKind
 from operations.reservations import active_placement
@@ -88,6 +88,8 @@ def _wait(operation: Operation, answer: Waiting, *, now: datetime) -> None:
     waiting: dict[str, object] = {"code": answer.code, "text": answer.text, **answer.detail}
     if operation.waiting_on != waiting:
         note(operation, "waiting", answer.text, now=now, evidence=dict(answer.detail))
+        if operation.parent_id is not None:
+            wake_worker(operation.parent_id)
         publish(
             "operation",
             "waiting",

@@ -115,8 +115,21 @@ def explain(operation: OperationFacts) -> Explanation:
         known=_known(operation),
         unknown=tuple(_unknown(s) for s in operation.steps if s.state == StepState.UNKNOWN),
         next=_next(operation),
-        safe=SAFE_WORDS[operation.state],
+        safe=_safe(operation),
     )
+
+
+def _safe(operation: OperationFacts) -> tuple[str, ...]:
+    """Return what may be done; one made of others is not taken back as a whole."""
+    words = SAFE_WORDS[operation.state]
+    if operation.children and operation.state == OperationState.QUEUED:
+        return (
+            "You may cancel its parts one by one, as long as they have not been sent.",
+            *words[1:],
+        )
+    if operation.children and operation.state == OperationState.FAILED:
+        return ("You may remove the cause and retry the part that failed.", *words[1:])
+    return words
 
 
 def _asked(operation: OperationFacts) -> str:

@@ -17,6 +17,10 @@ LOOK_AGAIN = timedelta(seconds=5)
 which sees the other as still open."""
 
 
+WAITS_TOLD = 3
+"""How many waiting parts a whole names; the rest are counted."""
+
+
 def open_parent(call: Call, kind: str, *, owner: Owner | None, about: str) -> Operation:
     """Return a new operation that has no steps of its own, to be given children and summed up.
 
@@ -52,20 +56,35 @@ def summarize_children(states: Iterable[OperationState]) -> OperationState:
     return OperationState.RUNNING
 
 
+def _waits_of(children: Iterable[Operation]) -> dict[str, object] | None:
+    """Return what the parts wait for, the first few by name; None when none waits."""
+    waits = [
+        f"{child.resource_kind} {child.resource_name}: {child.waiting_on.get('text', '')}"
+        for child in children
+        if child.waiting_on
+    ]
+    if not waits:
+        return None
+    more = f" And {len(waits) - WAITS_TOLD} more wait." if len(waits) > WAITS_TOLD else ""
+    return {"code": "parts", "text": " ".join(waits[:WAITS_TOLD]) + more}
+
+
 def sum_up_parent(parent: Operation, *, now: datetime) -> str:
     """Bring a locked parent in line with its children and return its state."""
-    states = [OperationState(state) for state in parent.children.values_list("state", flat=True)]
+    children = list(parent.children.order_by("pk"))
+    states = [OperationState(child.state) for child in children]
     before, after = parent.state, summarize_children(states)
     finished = after in FINISHED_OPERATIONS
     parent.due_at = None if finished else now + LOOK_AGAIN
+    parent.waiting_on = _waits_of(children)
     if before == after and finished == (parent.finished_at is not None):
-        parent.save(update_fields=["due_at"])
+        parent.save(update_fields=["due_at", "waiting_on"])
         return after
     parent.state = after
     if parent.started_at is None and after != OperationState.QUEUED:
         parent.started_at = now
     parent.finished_at = now if finished else None
-    parent.save(update_fields=["state", "started_at", "finished_at", "due_at"])
+    parent.save(update_fields=["state", "started_at", "finished_at", "due_at", "waiting_on"])
     note(
         parent,
         "summed_up",

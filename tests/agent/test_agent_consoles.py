@@ -88,6 +88,7 @@ def test_bytes_go_to_the_guest_and_come_back(site: Site, droplet: UUID) -> None:
 def test_a_guest_that_ends_ends_its_console(site: Site, droplet: UUID) -> None:
     async def use(coming: Subscription, send: Callable[[Frame], Awaitable[None]]) -> str:
         await next_frame(coming, Letter.OPENED)
+        await heard(coming, b"HELLO hello")  # the node has opened the guest's console by now
         await asyncio.to_thread(kill_guest, site.guests, droplet)
         return (await next_frame(coming, Letter.CLOSED)).text
 

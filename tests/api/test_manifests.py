@@ -1,5 +1,7 @@
 """Apply, plan, diff."""
 
+from datetime import timedelta
+
 import pytest
 import yaml
 
@@ -266,3 +268,13 @@ def test_the_example_of_droplets_apart_is_planned(api, owner, call):
     factories.make_image(call, "hello")
     planned = plan_example(api, "pair.yaml")
     assert planned == [("Zone", "create"), ("Droplet", "create"), ("Droplet", "create")]
+
+
+def test_a_whole_says_which_part_waits_and_why(api, owner, call, image):
+    body = document("Droplet", "big", {"image": "tiny", "memory_mib": 9000})
+    whole = api.post("apply", [body]).json()
+    sweep_due(now=call.now + timedelta(seconds=1))
+    sweep_due(now=call.now + timedelta(seconds=10))
+    waiting = api.get(f"operations/{whole['id']}").json()["waiting_text"]
+    assert waiting.startswith("droplet big: ")
+    assert "no node yet" in waiting

@@ -75,3 +75,10 @@ def test_an_unknown_outcome_is_never_called_failed():
 def test_no_advice_is_to_edit_the_database(state):
     explanation = explain(facts(StepState.DONE, state=state))
     assert "database" not in " ".join([explanation.next, *explanation.safe]).lower()
+
+
+def test_a_whole_does_not_offer_what_only_its_parts_can():
+    queued = explain(facts(StepState.UNSENT, children=2))
+    assert "one by one" in queued.safe[0]
+    failed = explain(facts(StepState.REFUSED, children=2))
+    assert "the part that failed" in failed.safe[0]
