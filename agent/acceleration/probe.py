@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -65,10 +67,12 @@ def emulator_command(emulator: str, accelerator: Kind, sector: Path) -> list[str
 
 def _try(accelerator: Kind, command: list[str], *, limit_seconds: float) -> Trial:
     started = time.monotonic()
+    if shutil.which(command[0]) is None:
+        return Trial(accelerator, Ending.NOT_STARTED, b"", os.strerror(errno.ENOENT), 0.0)
     try:
         # A session of its own, so that the whole family can be ended at the limit.
         process = subprocess.Popen(
-            command,
+            [*_dying_with_us(), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -83,6 +87,12 @@ def _try(accelerator: Kind, command: list[str], *, limit_seconds: float) -> Tria
     return Trial(
         accelerator, ending, written, _complaint(errors), round(time.monotonic() - started, 3)
     )
+
+
+def _dying_with_us() -> list[str]:
+    """Return the words before a command that end it when this agent is killed meanwhile."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 
 
 def _listen(process: subprocess.Popen[bytes], *, deadline: float) -> tuple[Ending, bytes, bytes]:

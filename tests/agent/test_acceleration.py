@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from agent.acceleration.cache import Ground, cached_probe, recall, remember
 from agent.acceleration.probe import probe
 from agent.acceleration.sector import SECTOR
 from agent.acceleration.verdict import Acceleration, Ending, Kind, Trial, decide
+from tests.waiting import wait_until
 
+CHECKOUT = Path(__file__).resolve().parents[2]
 QEMU = "qemu-system-x86_64"
 GROUND = Ground("6.1.0", "QEMU emulator version 7.2.22", "b0")
 
@@ -63,6 +66,21 @@ def test_every_other_ending_is_no_evidence(ending: Ending) -> None:
     assert verdict.kind is Kind.NONE
     assert verdict.evidence.startswith("kvm: ")
     assert "tcg: " in verdict.evidence
+
+
+def test_an_emulator_does_not_outlive_an_agent_that_is_killed_while_it_probes(
+    tmp_path: Path,
+) -> None:
+    told = tmp_path / "pid"
+    emulator = fake_emulator(tmp_path, f"echo $$ > {told}.new; mv {told}.new {told}; exec sleep 60")
+    words = f"from agent.acceleration.probe import probe; probe({emulator!r}, limit_seconds=50)"
+    agent = subprocess.Popen([sys.executable, "-c", words], cwd=CHECKOUT)
+    wait_until(told.exists, what="the emulator")
+    emulated = Path("/proc") / told.read_text().strip()
+    assert emulated.exists()
+    agent.kill()
+    agent.wait()
+    wait_until(lambda: not emulated.exists(), what="the end of the emulator")
 
 
 def test_a_missing_emulator_is_a_reason_not_an_exception() -> None:
