@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 STATE_DIR = "/var/lib/infra-agent"
 
 
@@ -18,6 +19,7 @@ def join_command(token: str) -> str:
     words = ["infra-agent", "enrol", "--state-dir", STATE_DIR, "--url", url, "--ca", authority]
     return "\n".join(
         [
+            *_warning(environment.edge_address),
             f"install -d -m 0700 {STATE_DIR}",
             f"cat > {authority} <<'END'",
             _authority(environment.authority / "ca.pem"),
@@ -26,6 +28,16 @@ def join_command(token: str) -> str:
             f"infra-agent run --state-dir {STATE_DIR} --driver libvirt",
         ]
     )
+
+
+def _warning(edge_address: str) -> list[str]:
+    """Return a comment when only this machine could reach the address that agents dial."""
+    if edge_address not in LOOPBACK:
+        return []
+    return [
+        f"# Only this machine reaches {edge_address}. For another, start the control plane with",
+        "# INFRA_EDGE_ADDRESS and INFRA_EDGE_BIND set to an address the new machine can dial.",
+    ]
 
 
 def _authority(path: Path) -> str:

@@ -101,3 +101,11 @@ def test_found_guests_are_listed_and_cannot_be_touched(api, node_factory, call):
     member = Api(token_of(factories.make_user("ada", role="viewer")))
     assert member.get("found").json()["items"] == []
     assert member.get(f"found/{found['id']}").status_code == 404
+
+
+def test_the_join_command_warns_while_only_this_machine_can_dial(api, node_factory, settings):
+    node_factory("n1")
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"edge_address": "127.0.0.1"})
+    assert "Only this machine" in api.post("nodes/n1/token").json()["command"]
+    settings.ENVIRONMENT = settings.ENVIRONMENT.model_copy(update={"edge_address": "10.0.0.1"})
+    assert "Only this machine" not in api.post("nodes/n1/token").json()["command"]
