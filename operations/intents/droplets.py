@@ -13,15 +13,15 @@ from inventory.names import hostname_for
 from inventory.specs import DropletSpec
 from inventory.specs.base import check_labels, check_resource_name, parse_spec
 from inventory.specs.droplets import StopSpec
-from operations.audit import record_audit
 from operations.intents.call import Call, door
-from operations.intents.opening import bump, lock_for_change, open_operation
+from operations.intents.opening import bump, lock_for_change
 from operations.intents.resources import (
     Key,
     Metadata,
     check_may_be_deleted,
     document_of,
     insert_resource,
+    open_recorded,
     save_unless_named,
 )
 from operations.locks import hold_references
@@ -48,7 +48,13 @@ def create_droplet(
         write_typed(droplet, spec, references)
         droplet.save(force_insert=True)
         write_dependencies(call, droplet, references, fresh=True)
-        return _open(call, droplet, DropletOperation.CREATE, parent_id=parent_id)
+        return open_recorded(
+            call,
+            resource,
+            DropletOperation.CREATE,
+            STEPS[DropletOperation.CREATE],
+            parent_id=parent_id,
+        )
 
 
 def set_power(call: Call, key: Key, power: str, *, stop: StopSpec | None = None) -> Operation:
@@ -157,24 +163,14 @@ def delete_droplet(
         before = document_of(resource)
         resource.absent = True
         bump(resource, call)
-        operation = open_operation(
+        return open_recorded(
             call,
             resource,
             DropletOperation.DELETE,
             STEPS[DropletOperation.DELETE],
-            previous=before,
+            before=before,
             parent_id=parent_id,
         )
-        record_audit(
-            call,
-            "droplet.delete",
-            kind=Kind.DROPLET,
-            object_id=resource.pk,
-            name=resource.name,
-            before=before,
-            operation_id=operation.pk,
-        )
-        return operation
 
 
 Wish = Callable[[Droplet, DropletSpec], DropletSpec]
@@ -209,32 +205,9 @@ def _change(
         resource.spec = spec.model_dump(mode="json")
         save_unless_named(resource)
         bump(resource, call)
-        return _open(call, droplet, action, before=before, parent_id=parent_id)
-
-
-def _open(
-    call: Call,
-    droplet: Droplet,
-    action: DropletOperation,
-    *,
-    before: dict[str, object] | None = None,
-    parent_id: UUID | None = None,
-) -> Operation:
-    resource: Resource = droplet.resource
-    operation = open_operation(
-        call, resource, action, STEPS[action], previous=before, parent_id=parent_id
-    )
-    record_audit(
-        call,
-        action,
-        kind=Kind.DROPLET,
-        object_id=resource.pk,
-        name=resource.name,
-        before=before,
-        after=document_of(resource),
-        operation_id=operation.pk,
-    )
-    return operation
+        return open_recorded(
+            call, resource, action, STEPS[action], before=before, parent_id=parent_id
+        )
 
 
 def _revalidated(spec: DropletSpec, changes: Mapping[str, object]) -> DropletSpec:

@@ -8,18 +8,18 @@ from uuid import UUID
 
 from inventory.access import access_resource
 from inventory.errors import invalid
-from inventory.models import Image, Kind, Resource
+from inventory.models import Image, Kind
 from inventory.specs import ImageSpec
 from inventory.specs.base import check_labels
-from operations.audit import record_audit
 from operations.intents.call import Call, door
-from operations.intents.opening import bump, lock_for_change, open_operation
+from operations.intents.opening import bump, lock_for_change
 from operations.intents.resources import (
     Key,
     Metadata,
     check_may_be_deleted,
     document_of,
     insert_resource,
+    open_recorded,
 )
 from operations.models import Operation
 from operations.outbox import wake_worker
@@ -33,7 +33,9 @@ def create_image(
     with door(call):
         resource = insert_resource(call, Kind.IMAGE, metadata, spec)
         Image.objects.create(resource=resource, **spec.model_dump())
-        return _open(call, resource, ImageOperation.CREATE, parent_id=parent_id)
+        return open_recorded(
+            call, resource, ImageOperation.CREATE, STEPS[ImageOperation.CREATE], parent_id=parent_id
+        )
 
 
 def change_image(
@@ -64,7 +66,14 @@ def change_image(
         resource.labels = check_labels(labels) if labels is not None else resource.labels
         resource.protected = resource.protected if protected is None else protected
         bump(resource, call)
-        return _open(call, resource, ImageOperation.CHANGE, before=before, parent_id=parent_id)
+        return open_recorded(
+            call,
+            resource,
+            ImageOperation.CHANGE,
+            STEPS[ImageOperation.CHANGE],
+            before=before,
+            parent_id=parent_id,
+        )
 
 
 def delete_image(
@@ -78,7 +87,14 @@ def delete_image(
         before = document_of(resource)
         resource.absent = True
         bump(resource, call)
-        return _open(call, resource, ImageOperation.DELETE, before=before, parent_id=parent_id)
+        return open_recorded(
+            call,
+            resource,
+            ImageOperation.DELETE,
+            STEPS[ImageOperation.DELETE],
+            before=before,
+            parent_id=parent_id,
+        )
 
 
 def look_at_waiting(sha256: str, *, now: datetime) -> None:
@@ -89,27 +105,3 @@ def look_at_waiting(sha256: str, *, now: datetime) -> None:
     for operation_id in waiting.values_list("pk", flat=True):
         Operation.objects.filter(pk=operation_id).update(due_at=now)
         wake_worker(operation_id)
-
-
-def _open(
-    call: Call,
-    resource: Resource,
-    action: ImageOperation,
-    *,
-    before: dict[str, object] | None = None,
-    parent_id: UUID | None = None,
-) -> Operation:
-    operation = open_operation(
-        call, resource, action, STEPS[action], previous=before, parent_id=parent_id
-    )
-    record_audit(
-        call,
-        action,
-        kind=Kind.IMAGE,
-        object_id=resource.pk,
-        name=resource.name,
-        before=before,
-        after=document_of(resource),
-        operation_id=operation.pk,
-    )
-    return operation

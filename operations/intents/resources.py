@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -16,7 +16,15 @@ from inventory.specs import Spec
 from inventory.specs.base import check_labels, check_resource_name
 from operations.audit import record_audit
 from operations.intents.call import Call, door
-from operations.intents.opening import bump, current_epoch, lock_for_change, tell_declared
+from operations.intents.opening import (
+    bump,
+    current_epoch,
+    lock_for_change,
+    open_operation,
+    tell_declared,
+)
+from operations.models import Operation
+from operations.planning.steps import StepKind
 
 Key = UUID | str | int
 Document = dict[str, object]
@@ -84,6 +92,30 @@ def document_of(resource: Resource) -> Document:
         "spec": resource.spec,
         "generation": resource.generation,
     }
+
+
+def open_recorded(
+    call: Call,
+    resource: Resource,
+    action: str,
+    steps: Sequence[StepKind],
+    *,
+    before: Document | None = None,
+    parent_id: UUID | None = None,
+) -> Operation:
+    """Open the operation of a declaration just made, and append both to the audit journal."""
+    operation = open_operation(call, resource, action, steps, previous=before, parent_id=parent_id)
+    record_audit(
+        call,
+        action,
+        kind=resource.kind,
+        object_id=resource.pk,
+        name=resource.name,
+        before=before,
+        after=document_of(resource),
+        operation_id=operation.pk,
+    )
+    return operation
 
 
 def check_may_be_deleted(resource: Resource, confirm_name: str) -> None:

@@ -7,18 +7,18 @@ from uuid import UUID
 
 from inventory.access import access_resource
 from inventory.errors import invalid
-from inventory.models import Kind, Resource, SshKey
+from inventory.models import Kind, SshKey
 from inventory.specs import SshKeySpec
 from inventory.specs.base import check_labels
-from operations.audit import record_audit
 from operations.intents.call import Call, door
-from operations.intents.opening import bump, lock_for_change, open_operation
+from operations.intents.opening import bump, lock_for_change
 from operations.intents.resources import (
     Key,
     Metadata,
     check_may_be_deleted,
     document_of,
     insert_resource,
+    open_recorded,
 )
 from operations.models import Operation
 from operations.planning.sshkeys import STEPS, SshKeyOperation
@@ -33,7 +33,13 @@ def create_ssh_key(
         SshKey.objects.create(
             resource=resource, public_key=spec.public_key, fingerprint=spec.fingerprint
         )
-        return _open(call, resource, SshKeyOperation.CREATE, parent_id=parent_id)
+        return open_recorded(
+            call,
+            resource,
+            SshKeyOperation.CREATE,
+            STEPS[SshKeyOperation.CREATE],
+            parent_id=parent_id,
+        )
 
 
 def change_ssh_key(
@@ -59,7 +65,14 @@ def change_ssh_key(
         resource.labels = check_labels(labels) if labels is not None else resource.labels
         resource.protected = resource.protected if protected is None else protected
         bump(resource, call)
-        return _open(call, resource, SshKeyOperation.CHANGE, before=before, parent_id=parent_id)
+        return open_recorded(
+            call,
+            resource,
+            SshKeyOperation.CHANGE,
+            STEPS[SshKeyOperation.CHANGE],
+            before=before,
+            parent_id=parent_id,
+        )
 
 
 def delete_ssh_key(
@@ -73,28 +86,11 @@ def delete_ssh_key(
         before = document_of(resource)
         resource.absent = True
         bump(resource, call)
-        return _open(call, resource, SshKeyOperation.DELETE, before=before, parent_id=parent_id)
-
-
-def _open(
-    call: Call,
-    resource: Resource,
-    action: SshKeyOperation,
-    *,
-    before: dict[str, object] | None = None,
-    parent_id: UUID | None = None,
-) -> Operation:
-    operation = open_operation(
-        call, resource, action, STEPS[action], previous=before, parent_id=parent_id
-    )
-    record_audit(
-        call,
-        action,
-        kind=Kind.SSH_KEY,
-        object_id=resource.pk,
-        name=resource.name,
-        before=before,
-        after=document_of(resource),
-        operation_id=operation.pk,
-    )
-    return operation
+        return open_recorded(
+            call,
+            resource,
+            SshKeyOperation.DELETE,
+            STEPS[SshKeyOperation.DELETE],
+            before=before,
+            parent_id=parent_id,
+        )
