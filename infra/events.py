@@ -142,9 +142,10 @@ async def _stream(
     recheck: Callable[[], Awaitable[Actor | None]],
 ) -> AsyncIterator[bytes]:
     await _give_back()
-    yield _HELLO
     try:
         async with hub.subscribe(wish.wants) as subscription:
+            # Said only now: whoever has read it is told of everything that commits from here on.
+            yield _HELLO
             begin = subscription.since
             if after is not None:
                 bounds = await web_threads().run(read_bounds)

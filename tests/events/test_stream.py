@@ -161,6 +161,28 @@ def test_the_stream_goes_on_when_its_database_connection_is_cut(web: Web, admin:
         assert client.wait_for(2) == ["before", "after"]
 
 
+def test_the_greeting_comes_only_when_the_stream_listens(
+    web: Web, admin: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, read_bounds = threading.Event(), event_hub.read_bounds
+
+    def read_later() -> object:
+        gate.wait(30)
+        return read_bounds()
+
+    monkeypatch.setattr(event_hub, "read_bounds", read_later)
+    client = web.listen(admin)
+    with ThreadPoolExecutor(1) as pool:
+        entered = pool.submit(client.__enter__)
+        wait_until(lambda: client.status == 200, what="the stream to open")
+        assert ": connected" not in client.lines
+        gate.set()
+        entered.result()
+    tell_of("after the greeting")
+    assert client.wait_for(1) == ["after the greeting"]
+    client.__exit__()
+
+
 def test_a_client_that_is_too_slow_is_cut_and_told(
     web: Web, admin: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
