@@ -37,10 +37,11 @@ def machine() -> Iterator[Machine]:
         try:
             yield machine
         finally:
+            # The control plane first: while it stands it brings back a guest that was ended by hand.
+            machine.manage("down")
             uri = read_choices(machine.places).libvirt_uri
             for guest in running_guests(read_choices(machine.places)):
                 virsh(uri, "destroy", guest.uuid)
-            machine.manage("down")
             for uuid in machine.guests:
                 virsh(uri, "undefine", uuid)
 
