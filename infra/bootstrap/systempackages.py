@@ -71,6 +71,8 @@ TESTS = (
     Package("chromium", "the browser of the tests", signs=("chromium",)),
     Package("mmdebstrap", "builds the Debian image of the tests", signs=("mmdebstrap",)),
     Package("e2fsprogs", "builds the Debian image of the tests", signs=("mke2fs",)),
+    Package("busybox-static", "reads archives in the tests", signs=("busybox",)),
+    Package("binutils", "assembles the boot sector of the tests", signs=("objcopy",)),
 )
 
 
