@@ -94,11 +94,12 @@ def test_an_emulator_that_hangs_is_ended_at_the_limit_with_its_children(tmp_path
     emulator = fake_emulator(tmp_path, f"sleep 1000 & echo $! >> {pids}; echo R; wait")
     started = time.monotonic()
     verdict = probe(emulator, limit_seconds=0.5)
-    assert time.monotonic() - started < 2 * (0.5 + 1) + 1
+    assert time.monotonic() - started < 60  # it would sleep for 1000 s
     assert verdict.kind is Kind.NONE
     assert "hung between real mode and long mode and was ended after 0.5 s" in verdict.evidence
     assert len(pids.read_text().split()) == 2
-    assert not [pid for pid in pids.read_text().split() if is_alive(int(pid))]
+    family = [int(pid) for pid in pids.read_text().split()]
+    wait_until(lambda: not any(map(is_alive, family)), what="the end of the whole family")
 
 
 def test_an_emulator_that_talks_without_end_is_ended(tmp_path: Path) -> None:
