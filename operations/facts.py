@@ -52,7 +52,7 @@ def node_facts(resource: Resource, *, with_neighbours: bool) -> list[NodeFacts]:
             zone_path=paths.get(node.zone_id, (node.zone_id,)),
             placeable=node.lifecycle in PLACEABLE,
             reachable=all(condition.kind != "unreachable" for condition in node.conditions.all()),
-            compute=bool(node.capabilities.get("compute")),
+            compute=_compute(node),
             room=allocatable(node.capacity, node.over_commit) - node.used,
             capacity=node.capacity,
             neighbours=tuple(by_node.get(node.pk, ())),
@@ -60,6 +60,12 @@ def node_facts(resource: Resource, *, with_neighbours: bool) -> list[NodeFacts]:
         )
         for node in nodes
     ]
+
+
+def _compute(node: Node) -> bool | None:
+    """Return whether the node can run guests; None while its agent has told nothing yet."""
+    told = node.agent_version or node.capabilities
+    return bool(node.capabilities.get("compute")) if told else None
 
 
 def zone_paths() -> dict[UUID, tuple[UUID, ...]]:

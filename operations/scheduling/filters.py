@@ -11,6 +11,8 @@ def refuse(request: PlacementRequest, node: NodeFacts) -> Reason | None:
         return Reason.LIFECYCLE
     if not node.reachable:
         return Reason.UNREACHABLE
+    if node.compute is None:
+        return Reason.NOT_TOLD
     if not node.compute:
         return Reason.NO_COMPUTE
     if request.zone_id is not None and request.zone_id not in node.zone_path:

@@ -15,6 +15,7 @@ class Reason(StrEnum):
 
     LIFECYCLE = "lifecycle"
     UNREACHABLE = "unreachable"
+    NOT_TOLD = "not_told"
     NO_COMPUTE = "no_compute"
     ZONE = "zone"
     VCPUS = "vcpus"
@@ -27,6 +28,7 @@ class Reason(StrEnum):
 REASON_TEXT: Mapping[Reason, str] = {
     Reason.LIFECYCLE: "not ready for new work (joining, draining or leaving)",
     Reason.UNREACHABLE: "not heard from",
+    Reason.NOT_TOLD: "yet to tell whether it can run guests",
     Reason.NO_COMPUTE: "cannot run guests",
     Reason.ZONE: "outside the zone",
     Reason.VCPUS: "too few vCPUs left",
@@ -39,14 +41,17 @@ REASON_TEXT: Mapping[Reason, str] = {
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """A node as placement sees it. `room` is what may still be promised, over-commit included."""
+    """A node as placement sees it. `room` is what may still be promised, over-commit included.
+
+    `compute` is None until the node's agent has told what it found by trying.
+    """
 
     id: UUID
     name: str
     zone_path: tuple[UUID, ...]
     placeable: bool
     reachable: bool
-    compute: bool
+    compute: bool | None
     room: Amount
     capacity: Amount
     neighbours: tuple[frozenset[tuple[str, str]], ...] = ()

@@ -15,6 +15,7 @@ from inventory.models import (
     NodeLink,
     Placement,
     Resource,
+    Zone,
 )
 from inventory.specs import DropletSpec, ImageSpec
 from operations.executor import advance
@@ -247,3 +248,13 @@ def test_silence_makes_what_was_sent_unknown_but_never_moves_the_placement(call,
     assert state(operation) == "succeeded"
     sweep_nodes(now=later)
     assert not row.conditions.exists()
+
+
+def test_a_node_that_has_not_told_yet_is_not_called_unable(call, image):
+    zone = Zone.objects.create(name="home")
+    Node.objects.create(name="n1", zone=zone, lifecycle="ready")
+    operation = create(call)
+    advance(operation.pk, now=NOW)
+    waiting = Operation.objects.get(pk=operation.pk).waiting_on
+    assert waiting["refused"] == {"not_told": 1}
+    assert "yet to tell" in waiting["text"]

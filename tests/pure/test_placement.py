@@ -43,6 +43,7 @@ def test_each_obstacle_has_its_reason():
     cases = {
         Reason.LIFECYCLE: node(placeable=False),
         Reason.UNREACHABLE: node(reachable=False),
+        Reason.NOT_TOLD: node(compute=None),
         Reason.NO_COMPUTE: node(compute=False),
         Reason.VCPUS: node(room=Amount(1, 8192, 100)),
         Reason.MEMORY: node(room=Amount(8, 512, 100)),
