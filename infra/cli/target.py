@@ -79,10 +79,13 @@ def check_url(url: str) -> str:
 
 
 def find_local(environment: Mapping[str, str]) -> Context | None:
-    """Return the installation that was started from this checkout, or None."""
+    """Return the installation in the data folder that is named, else this checkout's; or None.
+
+    A folder that is named and holds none is not replaced by another installation.
+    """
     told = environment.get("INFRA_DATA_DIR", "")
-    folders = [Path(told)] if told else []
-    folders += [default_data_dir(is_root=False), default_data_dir(is_root=True)]
+    defaults = [default_data_dir(is_root=False), default_data_dir(is_root=True)]
+    folders = [Path(told)] if told else defaults
     for folder in folders:
         places = Places(folder)
         url = _recorded_url(places)

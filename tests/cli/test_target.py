@@ -91,3 +91,15 @@ def test_a_half_written_record_of_the_installation_is_not_believed(tmp_path: Pat
     (tmp_path / "run" / "supervisor.json").write_text(json.dumps({"port": 8100}))
 
     assert find_local({"INFRA_DATA_DIR": str(tmp_path)}) == Context("http://127.0.0.1:8100", "")
+
+
+def test_a_named_data_folder_without_an_installation_is_not_replaced_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = tmp_path / "checkout"
+    (checkout / "run").mkdir(parents=True)
+    (checkout / "run" / "installation.json").write_text('{"url": "http://127.0.0.1:8000"}')
+    monkeypatch.setattr("infra.cli.target.default_data_dir", lambda **_: checkout)
+
+    assert find_local({}) is not None
+    assert find_local({"INFRA_DATA_DIR": str(tmp_path / "none")}) is None
